@@ -27,7 +27,8 @@ pub enum Retry {
     Soon,
     /// After at most this time, if it is known.
     Later(Option<Duration>),
-    /// After exactly this short time, for which everybody waits: a store in a file that was made a moment ago.
+    /// After exactly this short time, for which everybody waits: a store in a file that was made a
+    /// moment ago.
     Due(Duration),
     /// Never, until a setting is changed.
     Never,
@@ -55,8 +56,8 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Starts a limit now. With zero, only calls whose outcome is unknown, and those that are due soon, are retried,
-    /// twice.
+    /// Starts a limit now. With zero, only calls whose outcome is unknown, and those that are due
+    /// soon, are retried, twice.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self {
@@ -80,8 +81,8 @@ impl Backoff {
 
     /// Returns the pause after a failure, or `None` if it was the last try.
     ///
-    /// A store knows when leases expire, not when a holder releases one early: so it is asked more often than it
-    /// says.
+    /// A store knows when leases expire, not when a holder releases one early: so it is asked more
+    /// often than it says.
     pub fn pause(&mut self, retry: Retry) -> Option<Duration> {
         let doubled = doubled(FIRST_PAUSE, self.tries);
         self.tries = self.tries.saturating_add(1);
@@ -104,8 +105,8 @@ impl Backoff {
     }
 }
 
-/// Time within which every holder that reaches its store has renewed: a third of the longest TTL, one failed try
-/// and the most jitter.
+/// Time within which every holder that reaches its store has renewed: a third of the longest TTL,
+/// one failed try and the most jitter.
 #[must_use]
 pub fn renewed_within(longest_ttl: Duration) -> Duration {
     let pauses = longest_ttl / RENEWALS_PER_TTL + longest_ttl / LONGEST_PAUSE_PER_TTL;

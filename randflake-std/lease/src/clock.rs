@@ -8,9 +8,9 @@ use randflake_core::{AnyLayout, Clock, Randflake};
 
 /// The operating system's wall clock at the cost of a few nanoseconds.
 ///
-/// On Linux it is `CLOCK_REALTIME_COARSE`, five times cheaper than the exact clock: it advances in steps of 1 to 10 ms,
-/// precise enough for ticks of a second. For layouts with shorter ticks use [`ExactSystemClock`]. On other systems the
-/// two are the same.
+/// On Linux it is `CLOCK_REALTIME_COARSE`, five times cheaper than the exact clock: it advances in
+/// steps of 1 to 10 ms, precise enough for ticks of a second. For layouts with shorter ticks use
+/// [`ExactSystemClock`]. On other systems the two are the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -57,30 +57,34 @@ impl MonotonicTime {
         self.0
     }
 
-    /// Reads the coarse clock: never ahead of the exact one, some milliseconds behind where that is much cheaper.
+    /// Reads the coarse clock: never ahead of the exact one, some milliseconds behind where that is
+    /// much cheaper.
     #[inline]
     fn coarse() -> Self {
         Self(os::monotonic_coarse_ns())
     }
 }
 
-/// Where the clocks of leases end: the year 2500. Nanoseconds in 64 bits do in 2554, and a clock goes on from its store's time.
+/// Where the clocks of leases end: the year 2500. Nanoseconds in 64 bits do in 2554, and a clock
+/// goes on from its store's time.
 pub const END: Duration = Duration::from_secs(16_725_225_600);
 
 /// Whether an [`AnchoredClock`] of the layout has a more exact reading than its own.
 #[inline]
 pub fn is_coarse(layout: impl AnyLayout) -> bool {
-    // The coarse clock is up to 10 ms late: a hundredth of such a tick, but several ticks of a layout of milliseconds.
+    // The coarse clock is up to 10 ms late: a hundredth of such a tick, but several ticks of a
+    // layout of milliseconds.
     layout.spec().tick_ms() >= 1_000
 }
 
-/// The time of the store, extrapolated by the local monotonic clock: steps of the local wall clock have no effect,
-/// and it never goes back.
+/// The time of the store, extrapolated by the local monotonic clock: steps of the local wall clock
+/// have no effect, and it never goes back.
 ///
-/// For long ticks it reads the coarse clock, so it may be some milliseconds late: precise enough to say that a tick
-/// has ids, not to say that it has none.
+/// For long ticks it reads the coarse clock, so it may be some milliseconds late: precise enough to
+/// say that a tick has ids, not to say that it has none.
 ///
-/// After a suspend it is behind until the next renewal. Ids then have old times, within their own lease.
+/// After a suspend it is behind until the next renewal. Ids then have old times, within their own
+/// lease.
 #[derive(Debug)]
 pub struct AnchoredClock<L> {
     /// Unix time minus monotonic time in nanoseconds; it only grows.
@@ -89,9 +93,9 @@ pub struct AnchoredClock<L> {
 }
 
 impl<L: AnyLayout> AnchoredClock<L> {
-    /// Creates the clock of a store that answered `unix` to a request sent at `sent`. It assumes that the answer
-    /// took no time, so it is ahead of the store by at most the request time, and a lease ends here no later than
-    /// there.
+    /// Creates the clock of a store that answered `unix` to a request sent at `sent`. It assumes
+    /// that the answer took no time, so it is ahead of the store by at most the request time, and a
+    /// lease ends here no later than there.
     pub fn new(layout: L, unix: Duration, sent: MonotonicTime) -> Self {
         let clock = Self {
             offset_ns: AtomicU64::new(0),
@@ -105,7 +109,8 @@ impl<L: AnyLayout> AnchoredClock<L> {
     pub fn anchor(&self, unix: Duration, sent: MonotonicTime) {
         let unix_ns = u64::try_from(unix.min(END).as_nanos()).unwrap_or(u64::MAX);
         let offset_ns = unix_ns.saturating_sub(sent.0);
-        // Relaxed: the offset alone is shared. A reader that sees an older one is behind the store, which is safe.
+        // Relaxed: the offset alone is shared. A reader that sees an older one is behind the store,
+        // which is safe.
         self.offset_ns.fetch_max(offset_ns, Ordering::Relaxed);
     }
 
@@ -168,7 +173,8 @@ impl SteadyClock {
 
 impl Clock for SteadyClock {
     fn now(&self) -> Option<Duration> {
-        // In this order a delay in between makes this clock ahead, as that of a store is, never behind.
+        // In this order a delay in between makes this clock ahead, as that of a store is, never
+        // behind.
         let sent = MonotonicTime::exact();
         if let Some(wall) = wall_exact() {
             self.0.anchor(wall, sent);
@@ -177,7 +183,8 @@ impl Clock for SteadyClock {
     }
 }
 
-/// Linux: the kernel's coarse clocks cost a load, the exact ones a reading of the time stamp counter.
+/// Linux: the kernel's coarse clocks cost a load, the exact ones a reading of the time stamp
+/// counter.
 #[cfg(target_os = "linux")]
 mod os {
     use core::time::Duration;
@@ -230,7 +237,8 @@ mod os {
     }
 
     pub(super) fn monotonic_exact_ns() -> u64 {
-        // An `Instant` does not show its number, only differences: these are from the first reading.
+        // An `Instant` does not show its number, only differences: these are from the first
+        // reading.
         static ORIGIN: OnceLock<Instant> = OnceLock::new();
         let elapsed = ORIGIN.get_or_init(Instant::now).elapsed();
         u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)

@@ -17,8 +17,8 @@ pub fn utc(unix: Duration) -> String {
     format_rfc3339_seconds(UNIX_EPOCH + unix).to_string()
 }
 
-/// Formats a time span: `250ms`, `9s`, `5m 20s`. From a second on it is rounded up to seconds, so that waiting as
-/// long is enough.
+/// Formats a time span: `250ms`, `9s`, `5m 20s`. From a second on it is rounded up to seconds, so
+/// that waiting as long is enough.
 #[must_use]
 pub fn span(span: Duration) -> String {
     let ms = span.as_nanos().div_ceil(1_000_000);

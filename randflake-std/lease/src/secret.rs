@@ -31,7 +31,8 @@ const MAX_FILE_LEN: u16 = 256;
 pub struct Secret(Box<Zeroizing<[u8; LEN]>>);
 
 impl Secret {
-    /// Takes 16 bytes as the secret; they should be random. The caller's own copy is the caller's to wipe.
+    /// Takes 16 bytes as the secret; they should be random. The caller's own copy is the caller's
+    /// to wipe.
     #[must_use]
     pub fn from_bytes(bytes: [u8; LEN]) -> Self {
         Self::of(&Zeroizing::new(bytes))
@@ -78,24 +79,26 @@ impl Secret {
 
     /// Reads a file of 32 hexadecimal digits, with or without a newline.
     ///
-    /// On Unix its owner is this process's user or root, and only the owner may read or write it (mode 0600 or 0400),
-    /// with two exceptions for secrets that are mounted: root's file may be readable by a group (0640 or 0440), as with
-    /// the `fsGroup` of a Kubernetes pod or systemd's credentials; and a file in a read-only mount by all (0444 or
-    /// 0644), as Kubernetes and Docker mount it unless told otherwise. The last shows it to every user of the
-    /// container: set `defaultMode: 0440` and `fsGroup`.
+    /// On Unix its owner is this process's user or root, and only the owner may read or write it
+    /// (mode 0600 or 0400), with two exceptions for secrets that are mounted: root's file may be
+    /// readable by a group (0640 or 0440), as with the `fsGroup` of a Kubernetes pod or systemd's
+    /// credentials; and a file in a read-only mount by all (0444 or 0644), as Kubernetes and Docker
+    /// mount it unless told otherwise. The last shows it to every user of the container: set
+    /// `defaultMode: 0440` and `fsGroup`.
     ///
-    /// The path may contain links. The same users must own them and their directories, and others must not be able to
-    /// write to the directories, unless they are sticky.
+    /// The path may contain links. The same users must own them and their directories, and others
+    /// must not be able to write to the directories, unless they are sticky.
     ///
     /// # Errors
     ///
-    /// [`SecretError::File`] if the file cannot be read, or owner or mode is wrong, [`SecretError::Hex`] for other
-    /// contents.
+    /// [`SecretError::File`] if the file cannot be read, or owner or mode is wrong,
+    /// [`SecretError::Hex`] for other contents.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
         Self::from_file_with_readers(path.as_ref()).map(|(secret, _)| secret)
     }
 
-    /// Reads the file as [`from_file`](Secret::from_file) does, and returns who may read it: a program may warn of a group.
+    /// Reads the file as [`from_file`](Secret::from_file) does, and returns who may read it: a
+    /// program may warn of a group.
     ///
     /// # Errors
     ///
@@ -141,11 +144,13 @@ impl Secret {
         Ok(secret)
     }
 
-    /// Derives another secret from this one and a name: always the same one, and neither reveals the other.
+    /// Derives another secret from this one and a name: always the same one, and neither reveals
+    /// the other.
     ///
-    /// Two namespaces under one secret issue equal ids, because each leases its own node ids. To keep a single secret
-    /// for several namespaces, derive one for each with its name. It is the first 16 bytes of HKDF-SHA256 (RFC 5869)
-    /// without salt, with `randflake/` and the name as `info`.
+    /// Two namespaces under one secret issue equal ids, because each leases its own node ids. To
+    /// keep a single secret for several namespaces, derive one for each with its name. It is the
+    /// first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with `randflake/` and the name as
+    /// `info`.
     ///
     /// ```
     /// use randflake_lease::Secret;
@@ -156,8 +161,9 @@ impl Secret {
     /// # Ok::<(), randflake_lease::SecretError>(())
     /// ```
     ///
-    /// [Typed ids](randflake_core::Id) need no separate secrets if one handle generates all of them: no two of its ids are
-    /// equal. With a namespace per kind, derive the secret with the kind's prefix, as `keygen --derive user` does:
+    /// [Typed ids](randflake_core::Id) need no separate secrets if one handle generates all of
+    /// them: no two of its ids are equal. With a namespace per kind, derive the secret with the
+    /// kind's prefix, as `keygen --derive user` does:
     ///
     /// ```
     /// use randflake_core::{Kind, typed_id};
@@ -212,18 +218,20 @@ impl Secret {
         hex
     }
 
-    /// Returns the cipher under this secret. It is wiped on drop, but what moves leaves a copy behind:
-    /// `Builder::encrypted` leaves none.
+    /// Returns the cipher under this secret. It is wiped on drop, but what moves leaves a copy
+    /// behind: `Builder::encrypted` leaves none.
     #[must_use]
     pub fn cipher(&self) -> Sparx64 {
         Sparx64::new(self.bytes())
     }
 
-    /// Returns the permutation of ids of 53 bits under this secret, for [`Randflake53`](randflake_core::Randflake53). It is wiped on
-    /// drop, but what moves leaves a copy behind.
+    /// Returns the permutation of ids of 53 bits under this secret, for
+    /// [`Randflake53`](randflake_core::Randflake53). It is wiped on drop, but what moves leaves a
+    /// copy behind.
     ///
-    /// Its key is derived: the first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with `randflake53` as `info`. No name
-    /// of [`derive`](Secret::derive) gives the same, and 64-bit ids under this secret have nothing in common with these.
+    /// Its key is derived: the first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with
+    /// `randflake53` as `info`. No name of [`derive`](Secret::derive) gives the same, and 64-bit
+    /// ids under this secret have nothing in common with these.
     ///
     /// ```
     /// use randflake_core::{Id53, Permutation};
@@ -239,8 +247,9 @@ impl Secret {
         Feistel53::new(self.key53().cipher())
     }
 
-    /// Returns the key of [`feistel53`](Secret::feistel53), for what takes a key instead of a secret: firmware, and functions
-    /// in a database. It is a secret of 53-bit ids alone: nothing of this one follows from it.
+    /// Returns the key of [`feistel53`](Secret::feistel53), for what takes a key instead of a
+    /// secret: firmware, and functions in a database. It is a secret of 53-bit ids alone: nothing
+    /// of this one follows from it.
     #[must_use]
     pub fn key53(&self) -> Self {
         self.expand(&[b"randflake53"])
@@ -256,7 +265,8 @@ impl Secret {
     }
 }
 
-/// The value of a hexadecimal digit of either case, or -1. It takes no branch and no table: the digit is secret.
+/// The value of a hexadecimal digit of either case, or -1. It takes no branch and no table: the
+/// digit is secret.
 fn digit_value(digit: u8) -> i16 {
     let digit = i16::from(digit);
     // Both differences are negative for a digit in between, so that their sign fills the mask.
@@ -279,7 +289,8 @@ impl Clone for Secret {
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         let pairs = self.bytes().iter().zip(other.bytes());
-        // All bytes are looked at, and the compiler is kept from ending the loop at the first difference.
+        // All bytes are looked at, and the compiler is kept from ending the loop at the first
+        // difference.
         black_box(pairs.fold(0, |differing, (a, b)| differing | (a ^ b))) == 0
     }
 }

@@ -1,15 +1,15 @@
 //! Work with secrets that leaves none of them on the stack.
 //!
-//! Values that move, and functions of other crates, leave copies in frames that have returned. Nobody wipes these: they stay
-//! until other calls happen to overwrite them.
+//! Values that move, and functions of other crates, leave copies in frames that have returned.
+//! Nobody wipes these: they stay until other calls happen to overwrite them.
 
 use core::hint::black_box;
 
 /// More than anything here takes: hashing by HKDF, and a cipher's table that is moved a few times.
 const LEN: usize = 16 * 1024;
 
-/// Runs what has secrets in its frames, then overwrites these. What it returns must not be secret itself: a box, for
-/// instance.
+/// Runs what has secrets in its frames, then overwrites these. What it returns must not be secret
+/// itself: a box, for instance.
 pub(crate) fn wiped_after<T>(run: impl FnOnce() -> T) -> T {
     let result = in_own_frame(run);
     overwrite();

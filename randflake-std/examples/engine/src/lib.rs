@@ -1,7 +1,8 @@
-//! An engine of lease stores, by the public interface of `randflake-lease` alone: all texts in one file, under a lock.
+//! An engine of lease stores, by the public interface of `randflake-lease` alone: all texts in one
+//! file, under a lock.
 //!
-//! It shows the whole contract in little code, and is slow: each write writes the file anew. `tests/contract.rs` runs the
-//! contract's tests on it. The guide is `docs/engines.md`.
+//! It shows the whole contract in little code, and is slow: each write writes the file anew.
+//! `tests/contract.rs` runs the contract's tests on it. The guide is `docs/engines.md`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,8 +29,9 @@ impl FileStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] if the file cannot be read or written; [`StoreError::FailedPrecondition`] if it is no such store, or has
-    /// the namespace with other terms.
+    /// [`StoreError::Unavailable`] if the file cannot be read or written;
+    /// [`StoreError::FailedPrecondition`] if it is no such store, or has the namespace with other
+    /// terms.
     pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
     }
@@ -71,7 +73,8 @@ struct FileEngine {
 
 /// The file, parsed: a number of the store, and its texts by the name that they are kept under.
 struct Content {
-    /// Drawn when the file was made. A file that was deleted comes back with another one, so that its loss is noticed.
+    /// Drawn when the file was made. A file that was deleted comes back with another one, so that
+    /// its loss is noticed.
     store: String,
     texts: BTreeMap<(String, Key), String>,
 }
@@ -151,7 +154,8 @@ impl Engine for FileEngine {
             now: read_clock(&*self.clock)?,
             continuity: Continuity {
                 fingerprint: content.store,
-                // Nothing outside of the file tells a new store from one whose file was deleted: a person does.
+                // Nothing outside of the file tells a new store from one whose file was deleted: a
+                // person does.
                 is_absence_certain: false,
                 ..Continuity::default()
             },

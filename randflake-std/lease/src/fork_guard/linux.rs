@@ -1,5 +1,5 @@
-//! Linux: a page that the kernel empties in a forked child, so that looking costs one load instead of
-//! a system call.
+//! Linux: a page that the kernel empties in a forked child, so that looking costs one load instead
+//! of a system call.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,8 +9,9 @@ static NO_PAGE: AtomicU32 = AtomicU32::new(0);
 /// Detects that this process is a forked child of the one that created the guard.
 #[derive(Debug)]
 pub struct ForkGuard {
-    /// Word that holds the generation of the current process, and 0 in a child that has none yet. It is 0
-    /// everywhere on kernels before 4.14 and under emulators, which cannot clear pages on fork.
+    /// Word that holds the generation of the current process, and 0 in a child that has none yet.
+    /// It is 0 everywhere on kernels before 4.14 and under emulators, which cannot clear pages on
+    /// fork.
     page: &'static AtomicU32,
     /// Generation of the process that created the guard, never 0.
     generation: u32,
@@ -93,7 +94,8 @@ mod wiped_page {
     /// The page of this process, made at the first call; `NO_PAGE` if the kernel has no such.
     pub(super) fn shared() -> &'static AtomicU32 {
         static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
-        // Nobody waits for another thread, as with a lock: in a child that was forked meanwhile, that thread does not exist.
+        // Nobody waits for another thread, as with a lock: in a child that was forked meanwhile,
+        // that thread does not exist.
         let mut page = PAGE.load(Ordering::Acquire);
         if page.is_null() {
             let made = ptr::from_ref(map().unwrap_or(&NO_PAGE)).cast_mut();
@@ -119,9 +121,9 @@ mod wiped_page {
         .ok()?;
         // SAFETY: the range is the mapping just made; the advice changes nothing in this process.
         unsafe { madvise(page, PAGE_SIZE, Advice::LinuxWipeOnFork) }.ok()?;
-        // QEMU, where it runs another processor's programs, accepts any advice and ignores it. The kernel refuses this
-        // one, which is for files.
-        // SAFETY: the range is the mapping just made, in which nothing is yet.
+        // QEMU, where it runs another processor's programs, accepts any advice and ignores it. The
+        // kernel refuses this one, which is for files. SAFETY: the range is the mapping just made,
+        // in which nothing is yet.
         if unsafe { madvise(page, PAGE_SIZE, Advice::LinuxRemove) }.is_ok() {
             return None;
         }

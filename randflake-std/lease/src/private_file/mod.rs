@@ -1,21 +1,27 @@
-//! Files and directories that hold keys, leases and counters: the one rule of whom they may belong to.
+//! Files and directories that hold keys, leases and counters: the one rule of whom they may belong
+//! to.
 //!
 //! Whoever can put such a file in place, or change it, decides which ids are issued. So on Unix:
 //!
-//! - Files, directories and links belong to the user that this process runs as (its effective uid), or to root.
-//! - Others may not write to them. To a directory a group may, if this process is in it; with the sticky bit, as `/tmp` has
-//!   it, anybody may. To a file a group may only in a directory of root's with the setgid bit and the same group, and if this
-//!   process is in it: so Kubernetes gives a volume to a pod that has an `fsGroup`.
+//! - Files, directories and links belong to the user that this process runs as (its effective uid),
+//!   or to root.
+//! - Others may not write to them. To a directory a group may, if this process is in it; with the
+//!   sticky bit, as `/tmp` has it, anybody may. To a file a group may only in a directory of root's
+//!   with the setgid bit and the same group, and if this process is in it: so Kubernetes gives a
+//!   volume to a pod that has an `fsGroup`.
 //! - What this process makes is for its owner alone, whatever the umask.
-//! - What this process creates or locks is a file with one name: no link, and not mounted by itself. A file mounted alone
-//!   has its lock and journal on one side of the mount only, and its replacement on the other; so has one with two names.
+//! - What this process creates or locks is a file with one name: no link, and not mounted by
+//!   itself. A file mounted alone has its lock and journal on one side of the mount only, and its
+//!   replacement on the other; so has one with two names.
 //! - Settings that give rights, such as tokens, may be read by all.
-//! - A key is read by its owner alone. Root's may be read by a group too, and one in a read-only mount by all, with a
-//!   caution: so Kubernetes, Docker and systemd hand out secrets, and there nobody can take the right away.
-//! - A key, settings, a database and the state directory may be reached through links, as Kubernetes mounts a key, if each link and
-//!   its directory fulfil the rule.
+//! - A key is read by its owner alone. Root's may be read by a group too, and one in a read-only
+//!   mount by all, with a caution: so Kubernetes, Docker and systemd hand out secrets, and there
+//!   nobody can take the right away.
+//! - A key, settings, a database and the state directory may be reached through links, as
+//!   Kubernetes mounts a key, if each link and its directory fulfil the rule.
 //!
-//! Only the directory itself is looked at, not those above it. Elsewhere than on Unix nothing is checked.
+//! Only the directory itself is looked at, not those above it. Elsewhere than on Unix nothing is
+//! checked.
 
 mod refusal;
 #[cfg(unix)]
@@ -41,7 +47,8 @@ const MOST_LINKS: usize = 40;
 pub struct FileIdentity {
     /// Unique in its file system while the file is there; given again afterwards.
     pub inode: Option<u64>,
-    /// When it was made, in nanoseconds of Unix time. No copy has it, unless it is a copy of the whole file system.
+    /// When it was made, in nanoseconds of Unix time. No copy has it, unless it is a copy of the
+    /// whole file system.
     pub born_ns: Option<i64>,
 }
 
@@ -54,7 +61,8 @@ pub struct Found {
     pub identity: FileIdentity,
 }
 
-/// Opens a file to read and write and to lock; creates it, for its owner alone, if it is not there. What is in it stays.
+/// Opens a file to read and write and to lock; creates it, for its owner alone, if it is not there.
+/// What is in it stays.
 ///
 /// # Errors
 ///
@@ -72,8 +80,8 @@ pub fn open(path: &Path) -> Result<File, FileRefusal> {
 
 /// Says what stands at a path in the place of a file, if that is why it was not opened.
 fn not_opened(path: &Path, found: io::Result<Metadata>, error: io::Error) -> FileRefusal {
-    // By what is there: systems differ in the error that `O_NOFOLLOW` makes of a link, and that of a socket is the one of
-    // a device that is missing.
+    // By what is there: systems differ in the error that `O_NOFOLLOW` makes of a link, and that of
+    // a socket is the one of a device that is missing.
     FileRefusal::at(path)(match found {
         Ok(found) if found.is_symlink() => RefusalReason::Link,
         Ok(found) if !found.is_file() => RefusalReason::NotAFile,
@@ -81,8 +89,8 @@ fn not_opened(path: &Path, found: io::Result<Metadata>, error: io::Error) -> Fil
     })
 }
 
-/// Writes a new file, for its owner alone, and waits until it is on the disk. A write that fails, as on a full disk, leaves no
-/// file.
+/// Writes a new file, for its owner alone, and waits until it is on the disk. A write that fails,
+/// as on a full disk, leaves no file.
 ///
 /// # Errors
 ///
@@ -96,7 +104,8 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A key that ids were issued under and a crash took away could not decrypt them any more.
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     if written.is_err() {
-        // It is this call's own; what is left of it would refuse the next try as a file that is there.
+        // It is this call's own; what is left of it would refuse the next try as a file that is
+        // there.
         _ = fs::remove_file(path);
     }
     written
@@ -149,9 +158,9 @@ pub enum Readers {
 ///
 /// # Errors
 ///
-/// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, when more than its owner may
-/// read it, or when it cannot be opened. Root's file may be readable by a group; and a file in a read-only mount by
-/// all.
+/// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, when
+/// more than its owner may read it, or when it cannot be opened. Root's file may be readable by a
+/// group; and a file in a read-only mount by all.
 pub fn open_key(path: &Path) -> Result<(File, Readers), FileRefusal> {
     let (file, metadata, _) = open_owned(path)?;
     let readers = os::check_readers(&file, &metadata).map_err(FileRefusal::at(path))?;
@@ -162,7 +171,8 @@ pub fn open_key(path: &Path) -> Result<(File, Readers), FileRefusal> {
 ///
 /// # Errors
 ///
-/// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, or when it cannot be opened.
+/// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, or when
+/// it cannot be opened.
 pub fn open_settings(path: &Path) -> Result<(File, Metadata), FileRefusal> {
     let (file, metadata, place) = open_owned(path)?;
     os::check_writers(&metadata, directory_of(&place)).map_err(FileRefusal::at(path))?;
@@ -201,11 +211,13 @@ fn check_linked_directory(path: &Path) -> Result<(), RefusalReason> {
     os::check_directory_writers(&metadata)
 }
 
-/// A file's path without links, in a directory that is there and fulfils the rule. The file need not be there.
+/// A file's path without links, in a directory that is there and fulfils the rule. The file need
+/// not be there.
 ///
 /// # Errors
 ///
-/// [`FileRefusal`] when the path ends in no name, or the directory is not there or does not fulfil the rule.
+/// [`FileRefusal`] when the path ends in no name, or the directory is not there or does not fulfil
+/// the rule.
 pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
     let name = path.file_name();
     let name = name.ok_or(RefusalReason::Nameless);
@@ -258,7 +270,8 @@ pub fn create_directory(path: &Path) -> Result<(), FileRefusal> {
     check_directory(path)
 }
 
-/// Waits until a file's name is on the disk: that of a new or renamed file is there only with its directory.
+/// Waits until a file's name is on the disk: that of a new or renamed file is there only with its
+/// directory.
 ///
 /// # Errors
 ///
@@ -267,7 +280,8 @@ pub fn sync_name(path: &Path) -> io::Result<()> {
     os::sync_directory(directory_of(path))
 }
 
-/// Whether two metadata are of the same file; always true outside of Unix, where an open file cannot be deleted.
+/// Whether two metadata are of the same file; always true outside of Unix, where an open file
+/// cannot be deleted.
 #[must_use]
 pub fn is_same(a: &Metadata, b: &Metadata) -> bool {
     os::is_same(a, b)

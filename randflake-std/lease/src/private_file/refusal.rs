@@ -138,7 +138,8 @@ impl Display for FileRefusal {
     }
 }
 
-/// Who was denied a path, and whose it is: orchestrators such as `OpenShift` start containers as a random user.
+/// Who was denied a path, and whose it is: orchestrators such as `OpenShift` start containers as a
+/// random user.
 #[cfg(unix)]
 fn write_who(path: &Path, f: &mut Formatter<'_>) -> fmt::Result {
     use std::os::unix::fs::MetadataExt;

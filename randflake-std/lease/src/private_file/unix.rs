@@ -62,8 +62,9 @@ pub(super) fn check_owner(metadata: &Metadata) -> Result<(), RefusalReason> {
     Err(RefusalReason::Owner { uid, process })
 }
 
-/// Refuses a file that others than its owner may write to. A group may in a directory that root has set aside for that
-/// group: Kubernetes gives all files of a volume with an `fsGroup` to it, and a pod cannot take the right away for good.
+/// Refuses a file that others than its owner may write to. A group may in a directory that root has
+/// set aside for that group: Kubernetes gives all files of a volume with an `fsGroup` to it, and a
+/// pod cannot take the right away for good.
 pub(super) fn check_writers(metadata: &Metadata, directory: &Path) -> Result<(), RefusalReason> {
     check_mode(metadata, || is_volume_of(metadata.gid(), directory))
 }
@@ -77,7 +78,8 @@ pub(super) fn check_directory_writers(metadata: &Metadata) -> Result<(), Refusal
     check_mode(metadata, || true)
 }
 
-/// Refuses what others may write to, or a group that this process is not in or that may not by `is_group_trusted`.
+/// Refuses what others may write to, or a group that this process is not in or that may not by
+/// `is_group_trusted`.
 fn check_mode(
     metadata: &Metadata,
     is_group_trusted: impl FnOnce() -> bool,
@@ -91,14 +93,16 @@ fn check_mode(
     Ok(())
 }
 
-/// Whether a directory is one that root gave to a group, with all that is made in it, as the kubelet does.
+/// Whether a directory is one that root gave to a group, with all that is made in it, as the
+/// kubelet does.
 fn is_volume_of(gid: u32, directory: &Path) -> bool {
     directory
         .metadata()
         .is_ok_and(|found| found.uid() == ROOT && found.gid() == gid && found.mode() & SETGID != 0)
 }
 
-/// Whether only those read a key who may; a read-only mount shows it to all who see the mount, with a caution.
+/// Whether only those read a key who may; a read-only mount shows it to all who see the mount, with
+/// a caution.
 pub(super) fn check_readers(file: &File, metadata: &Metadata) -> Result<Readers, RefusalReason> {
     const GROUP_AND_OTHERS: u32 = 0o077;
     const GROUP_READS: u32 = 0o040;

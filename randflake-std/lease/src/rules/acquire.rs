@@ -8,8 +8,8 @@ use super::{
 };
 use crate::types::{AcquireRequest, NodeIds, QuarantineCause, StoreError};
 
-/// How much further ahead than any lease can end one may end before a start is told so instead of waiting for it: clocks
-/// that are set while a machine starts jump by less.
+/// How much further ahead than any lease can end one may end before a start is told so instead of
+/// waiting for it: clocks that are set while a machine starts jump by less.
 const WORTH_WAITING: Duration = Duration::from_secs(24 * 3_600);
 
 /// A request to acquire, and what this process knows of it.
@@ -31,8 +31,9 @@ impl Acquire<'_> {
 
 /// Grants all node ids that the request names, or none.
 ///
-/// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
-/// known is claimed by a further write, which only one of two copies of a process can do.
+/// A node id is free when its last lease has ended by the store's clock. A lease from a try whose
+/// outcome was not known is claimed by a further write, which only one of two copies of a process
+/// can do.
 #[must_use]
 pub fn acquire(
     view: &View,
@@ -77,7 +78,8 @@ fn grants(
     let mut known = BTreeSet::new();
     let mut nodes: Vec<_> = view.nodes.iter().collect();
     nodes.retain(|node| known.insert(node.node_id));
-    // Also for what an earlier try was granted: the store may have forgotten that a copy of this process claimed it.
+    // Also for what an earlier try was granted: the store may have forgotten that a copy of this
+    // process claimed it.
     state.check_quarantine()?;
     state.check_youth(view, acquisition.within, acquisition.request.nodes)?;
     // First what an earlier try of this acquire was granted: its answer may have been lost.
@@ -85,12 +87,14 @@ fn grants(
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, acquisition, caller))
         .collect();
-    // What an earlier try was granted beyond this is not released: its holder does not know of it, and it expires.
+    // What an earlier try was granted beyond this is not released: its holder does not know of it,
+    // and it expires.
     if changes.len() >= wanted {
         changes.truncate(wanted);
         return Ok(changes);
     }
-    // Fewer than requested: an acquire grants everything or nothing, and unclaimed leases end by themselves.
+    // Fewer than requested: an acquire grants everything or nothing, and unclaimed leases end by
+    // themselves.
     changes.clear();
     // A release needs no case of its own: it has moved `end` to the first unused tick.
     let free = nodes.iter().filter(|node| {
@@ -111,14 +115,14 @@ fn grants(
                 // Not before the former end, by the filter above, so intervals are disjoint.
                 start: now.tick,
                 end: now.end_after(acquisition.request.ttl)?,
-                // Above every earlier token, and at least `start`: so it grows even if the record of the former
-                // lease was lost.
-                // `+ 1` cannot overflow: a record with the highest token is not read.
+                // Above every earlier token, and at least `start`: so it grows even if the record
+                // of the former lease was lost. `+ 1` cannot overflow: a record with the highest
+                // token is not read.
                 fencing_token: now
                     .tick
                     .max(former.map_or(0, |former| former.fencing_token + 1)),
-                // `serial` and `nonce` tell the writer of this lease from a copy of its process at the next
-                // renewal.
+                // `serial` and `nonce` tell the writer of this lease from a copy of its process at
+                // the next renewal.
                 serial: 1,
                 token: acquisition.request.token,
                 nonce: caller.fresh.1,
@@ -145,7 +149,8 @@ fn grants(
         };
         let free_from = free_from.unwrap_or(now.tick);
         let retry_in = now.until(free_from);
-        // There is no other node id to hope for, and no right clock grants a lease that ends so far ahead.
+        // There is no other node id to hope for, and no right clock grants a lease that ends so far
+        // ahead.
         let beyond = now.until(free_from.saturating_sub(state.span()));
         if acquisition.within.0 == acquisition.within.1 && beyond > WORTH_WAITING {
             return Err(StoreError::LeaseAhead {
@@ -160,16 +165,16 @@ fn grants(
     Ok(changes)
 }
 
-/// Claims the lease of an earlier try, if it is there: under a new nonce, so that no copy of this process can claim
-/// it too.
+/// Claims the lease of an earlier try, if it is there: under a new nonce, so that no copy of this
+/// process can claim it too.
 fn claim(
     record: &NodeRecord,
     now: StoreTime,
     acquisition: &Acquire<'_>,
     caller: &Caller<'_>,
 ) -> Option<NodeChange> {
-    // All of it must hold: the token names the acquire, the nonce the try of this very process; a lease that has
-    // ended may be granted to others at any moment.
+    // All of it must hold: the token names the acquire, the nonce the try of this very process; a
+    // lease that has ended may be granted to others at any moment.
     let is_ours = record.held
         && record.token == acquisition.request.token
         && acquisition.tried.contains(&record.nonce)
@@ -194,7 +199,8 @@ fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreE
             crate::types::holder::MAX_LEN
         )));
     }
-    // Everything below is the caller's mistake: no retry helps, so each refusal says what is allowed.
+    // Everything below is the caller's mistake: no retry helps, so each refusal says what is
+    // allowed.
     let max = state.record.terms.spec.max_node_id();
     let (first, last) = (acquisition.within.0, acquisition.within.1.min(max));
     let most = (u64::from(last) + 1).saturating_sub(first.into());
@@ -215,7 +221,8 @@ fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreE
         )));
     }
     if let NodeIds::These(chosen) = acquisition.request.nodes {
-        // Chosen node ids are checked against both ranges, so that the message names the one that is meant.
+        // Chosen node ids are checked against both ranges, so that the message names the one that
+        // is meant.
         let is_within = |node_id: &u32| (first..=last).contains(node_id);
         if let Some(node_id) = chosen.iter().find(|id| **id <= max && !is_within(id)) {
             return Err(StoreError::Invalid(format!(

@@ -3,13 +3,14 @@
 //! Each is one conditional write of the namespace's record. An acquire or a renewal is written only
 //! while that record is what it was read as, so each comes wholly before the change or after it.
 //!
-//! **The next key** of tagged UUIDs therefore separates leases under the old number from those under
-//! the new one. No two ids are equal because of the number alone: intervals of ticks are disjoint over
-//! all keys.
+//! **The next key** of tagged UUIDs therefore separates leases under the old number from those
+//! under the new one. No two ids are equal because of the number alone: intervals of ticks are
+//! disjoint over all keys.
 //!
-//! **An upgrade** first *announces* the version: from then on no process acquires that does not know
-//! it, nor renews a lease that a newer one has renewed, so of older leases there can only become fewer.
-//! Then it looks for those, and *raises* the version or *withdraws* it. Until then all renewals go on.
+//! **An upgrade** first *announces* the version: from then on no process acquires that does not
+//! know it, nor renews a lease that a newer one has renewed, so of older leases there can only
+//! become fewer. Then it looks for those, and *raises* the version or *withdraws* it. Until then
+//! all renewals go on.
 
 use core::time::Duration;
 
@@ -26,7 +27,8 @@ pub fn create(view: &View, caller: &Caller<'_>) -> Decision<Option<Quarantine>> 
     })
 }
 
-/// Reopens a dropped namespace under new terms. Returns the quarantine that waits for leases from before.
+/// Reopens a dropped namespace under new terms. Returns the quarantine that waits for leases from
+/// before.
 #[must_use]
 pub fn reopen(view: &View, caller: &Caller<'_>) -> Decision<Option<Quarantine>> {
     if !view.is_dropped() {
@@ -53,15 +55,16 @@ pub fn quarantine(view: &View, caller: &Caller<'_>) -> Decision<Duration> {
     })
 }
 
-/// Ends the quarantine of a new namespace, because no lease was ever granted in it. Refused if anything contradicts
-/// that; `has_leases` says that records of node ids exist.
+/// Ends the quarantine of a new namespace, because no lease was ever granted in it. Refused if
+/// anything contradicts that; `has_leases` says that records of node ids exist.
 #[must_use]
 pub fn end_quarantine(view: &View, caller: &Caller<'_>, has_leases: bool) -> Decision<()> {
     decide(NamespaceState::of_a_holder(view, caller), |state| {
         let Some(quarantine) = state.quarantined() else {
             return Ok(());
         };
-        // In the order in which they are proof: what the store says, what is in it, what others have done.
+        // In the order in which they are proof: what the store says, what is in it, what others
+        // have done.
         let refusal = if quarantine.cause != QuarantineCause::New {
             Some(quarantine.to_string())
         } else if has_leases {
@@ -79,8 +82,8 @@ pub fn end_quarantine(view: &View, caller: &Caller<'_>, has_leases: bool) -> Dec
     })
 }
 
-/// Ends a quarantine of any cause, such as one set by a wrong clock. The caller vouches that no forgotten lease is
-/// alive.
+/// Ends a quarantine of any cause, such as one set by a wrong clock. The caller vouches that no
+/// forgotten lease is alive.
 #[must_use]
 pub fn override_quarantine(view: &View, caller: &Caller<'_>) -> Decision<()> {
     decide(existing_state(view, caller), |state| {
@@ -89,8 +92,9 @@ pub fn override_quarantine(view: &View, caller: &Caller<'_>) -> Decision<()> {
     })
 }
 
-/// Lets a copy take the place of its original, which the caller vouches is gone. Returns the quarantine that waits for what
-/// the original has granted since; does nothing if the store is no copy.
+/// Lets a copy take the place of its original, which the caller vouches is gone. Returns the
+/// quarantine that waits for what the original has granted since; does nothing if the store is no
+/// copy.
 ///
 /// A dropped namespace stays so.
 #[must_use]
@@ -101,7 +105,8 @@ pub fn declare_moved(view: &View, caller: &Caller<'_>) -> Decision<Option<Quaran
         });
     }
     match view.namespace.as_ref().filter(|_| view.is_dropped()) {
-        // The original may have been opened again. The empty fingerprint is no engine's, so that opening this one waits too.
+        // The original may have been opened again. The empty fingerprint is no engine's, so that
+        // opening this one waits too.
         Some(mark) => Decision {
             change: Change {
                 namespace_after: Some(NamespaceRecord {
@@ -120,8 +125,9 @@ pub fn declare_moved(view: &View, caller: &Caller<'_>) -> Decision<Option<Quaran
     }
 }
 
-/// Drops a namespace. Its record becomes a mark that says how long leases of it may be in use, so that a reopening waits
-/// for them. `None` if it is not there; the mark that is there if it was dropped.
+/// Drops a namespace. Its record becomes a mark that says how long leases of it may be in use, so
+/// that a reopening waits for them. `None` if it is not there; the mark that is there if it was
+/// dropped.
 ///
 /// The other texts may be removed once the mark [outlasts](outlast) them.
 #[must_use]
@@ -132,11 +138,12 @@ pub fn drop_namespace(view: &View, caller: &Caller<'_>) -> Decision<Option<Names
     }
     match NamespaceState::of(view, caller) {
         Ok(mut state) => {
-            // Of leases that the store has forgotten. Those that it has may end later: the mark is written some time after
-            // the view was read.
+            // Of leases that the store has forgotten. Those that it has may end later: the mark is
+            // written some time after the view was read.
             state.quarantine(view, caller.seen, QuarantineCause::Dropped);
             state.record.reason.is_dropped = true;
-            // Also where a quarantine was running: what is made later than the mark is later than this.
+            // Also where a quarantine was running: what is made later than the mark is later than
+            // this.
             state.record.reason.since = state.now.tick;
             let change = state.into_change();
             let answer = Ok(change.namespace_after.clone());
@@ -146,9 +153,9 @@ pub fn drop_namespace(view: &View, caller: &Caller<'_>) -> Decision<Option<Names
     }
 }
 
-/// Lets the mark of a drop wait for the latest end of all leases that are there. They are read after the mark was written:
-/// from then on none is granted or renewed. Returns the mark, on whose condition they may be removed; `None` if the
-/// namespace is not dropped any more.
+/// Lets the mark of a drop wait for the latest end of all leases that are there. They are read
+/// after the mark was written: from then on none is granted or renewed. Returns the mark, on whose
+/// condition they may be removed; `None` if the namespace is not dropped any more.
 #[must_use]
 pub fn outlast(view: &View, latest_end: u64) -> Decision<Option<NamespaceRecord>> {
     let mark = view.namespace.as_ref().filter(|_| view.is_dropped());
@@ -193,8 +200,8 @@ pub(super) fn decide<T>(
     }
 }
 
-/// Lets the namespace go on to the key that follows on its own. Does nothing if it has that key already, so that the
-/// command may be repeated.
+/// Lets the namespace go on to the key that follows on its own. Does nothing if it has that key
+/// already, so that the command may be repeated.
 #[must_use]
 pub fn next_key(view: &View, next: KeyCheck, caller: &Caller<'_>) -> Decision<()> {
     if view.namespace.is_none() {
@@ -221,7 +228,8 @@ fn follows(terms: &Terms, next: KeyCheck) -> Result<bool, StoreError> {
     };
     match key_check.number().zip(next.number()) {
         Some(_) if key_check == next => Ok(false),
-        // Two secrets of one number: readers would refuse what was made under one of them. Or it has other ids.
+        // Two secrets of one number: readers would refuse what was made under one of them. Or it
+        // has other ids.
         Some((stored, number)) if stored == number => Err(terms.refused(&asked)),
         None => Err(terms.refused(&asked)),
         Some((stored, asked)) if stored.next() != Some(asked) => {
@@ -236,8 +244,8 @@ fn follows(terms: &Terms, next: KeyCheck) -> Result<bool, StoreError> {
     }
 }
 
-/// Lets no process acquire that does not know the caller's version. Returns how often the namespace's record was written
-/// by then.
+/// Lets no process acquire that does not know the caller's version. Returns how often the
+/// namespace's record was written by then.
 #[must_use]
 pub fn announce(view: &View, caller: &Caller<'_>) -> Decision<u64> {
     change(view, caller, |record| Versions {
@@ -257,8 +265,8 @@ pub fn withdraw(view: &View, caller: &Caller<'_>) -> Decision<u64> {
     })
 }
 
-/// Lets records be written that no older program than the caller can read. Given what [`announce`] returned, it does so
-/// only if the namespace's record is still as announced: `false` if it is not.
+/// Lets records be written that no older program than the caller can read. Given what [`announce`]
+/// returned, it does so only if the namespace's record is still as announced: `false` if it is not.
 #[must_use]
 pub fn raise(view: &View, caller: &Caller<'_>, announced: Option<u64>) -> Decision<bool> {
     let writes = view.namespace.as_ref().map(|record| record.writes);

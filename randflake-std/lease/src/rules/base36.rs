@@ -1,4 +1,5 @@
-//! Numbers in few characters: digits, then small letters, as `u64::from_str_radix(text, 36)` reads them.
+//! Numbers in few characters: digits, then small letters, as `u64::from_str_radix(text, 36)` reads
+//! them.
 
 use core::fmt::{self, Display, Formatter};
 use core::str;

@@ -16,18 +16,18 @@ pub struct Caller<'a> {
     pub seen: &'a Observed,
     /// Interval in which the store clock must be; none in simulations.
     pub clock: Option<ClockWindow>,
-    /// Two numbers that nobody else has, not even a copy of this process: for the namespace nonce of a record, and for the
-    /// nonce of a write.
+    /// Two numbers that nobody else has, not even a copy of this process: for the namespace nonce
+    /// of a record, and for the nonce of a write.
     pub fresh: (u64, u64),
     /// The highest version of records that they know.
     pub knows: u8,
 }
 
-/// Deviation of a store clock between two answers that does not count as a leap: what a slewed clock, and two clocks
-/// that drift, do between two renewals.
+/// Deviation of a store clock between two answers that does not count as a leap: what a slewed
+/// clock, and two clocks that drift, do between two renewals.
 const LEAP: Duration = Duration::from_secs(1);
-/// A monotonic clock gains or loses at most this part of what it counts: 500 ppm, ten times what a quartz does, and the
-/// most by which Linux corrects its own.
+/// A monotonic clock gains or loses at most this part of what it counts: 500 ppm, ten times what a
+/// quartz does, and the most by which Linux corrects its own.
 const DRIFT_PART: u32 = 2_000;
 
 /// Interval in which the clock of a store must be.
@@ -40,8 +40,8 @@ pub struct ClockWindow {
 }
 
 impl ClockWindow {
-    /// Window by the clock of this machine, read before and after the request, in either order: however long the
-    /// request took, the store clock was read in between.
+    /// Window by the clock of this machine, read before and after the request, in either order:
+    /// however long the request took, the store clock was read in between.
     #[must_use]
     pub fn of_machine(before: Duration, after: Duration) -> Self {
         Self {
@@ -50,9 +50,9 @@ impl ClockWindow {
         }
     }
 
-    /// Window by the clock of this machine as it was read an `age` ago, carried on by a monotonic clock to before and
-    /// after the request. It narrows by what that clock may have drifted; `None` if the skew is used up, so that the
-    /// machine's clock has to be read again.
+    /// Window by the clock of this machine as it was read an `age` ago, carried on by a monotonic
+    /// clock to before and after the request. It narrows by what that clock may have drifted;
+    /// `None` if the skew is used up, so that the machine's clock has to be read again.
     #[must_use]
     pub fn of_machine_carried(before: Duration, after: Duration, age: Duration) -> Option<Self> {
         let skew = MAX_SKEW.checked_sub(age / DRIFT_PART)?;
@@ -62,7 +62,8 @@ impl ClockWindow {
         })
     }
 
-    /// Window by the last answer of the store, carried on by a monotonic clock to before and after the read.
+    /// Window by the last answer of the store, carried on by a monotonic clock to before and after
+    /// the read.
     #[must_use]
     pub fn of_store(before: Duration, after: Duration) -> Self {
         Self {
@@ -71,13 +72,15 @@ impl ClockWindow {
         }
     }
 
-    /// Window in which the store's clock must be when a renewal is written that was decided by an estimate of it, without a
-    /// read; `None` if the estimate is not `near` the machine's clock, so that the two have to be compared first.
+    /// Window in which the store's clock must be when a renewal is written that was decided by an
+    /// estimate of it, without a read; `None` if the estimate is not `near` the machine's clock, so
+    /// that the two have to be compared first.
     #[must_use]
     pub fn of_blind_renewal(estimate: Duration, near: &Self) -> Option<Self> {
         near.allows(estimate).then(|| Self {
             least: estimate.saturating_sub(LEAP).max(near.least),
-            // Later than expected by a leap more than earlier: the request is on its way for a time, too.
+            // Later than expected by a leap more than earlier: the request is on its way for a
+            // time, too.
             most: (estimate + 2 * LEAP).min(near.most),
         })
     }
@@ -87,8 +90,8 @@ impl ClockWindow {
         (self.least..=self.most).contains(&store)
     }
 
-    /// Refuses a store clock outside the window: one that is ahead would grant far into the future, one that is
-    /// behind would end a quarantine too early.
+    /// Refuses a store clock outside the window: one that is ahead would grant far into the future,
+    /// one that is behind would end a quarantine too early.
     pub(super) fn check(&self, store: Duration) -> Result<(), StoreError> {
         if !self.allows(store) {
             let middle = (self.least + self.most) / 2;
@@ -154,7 +157,8 @@ impl Observed {
             .is_some_and(|seen| there != Some(seen))
     }
 
-    /// The record that this process has seen where one of another namespace nonce is now, and the store's clock then.
+    /// The record that this process has seen where one of another namespace nonce is now, and the
+    /// store's clock then.
     pub(super) fn former_of(
         &self,
         record: &NamespaceRecord,
@@ -163,8 +167,8 @@ impl Observed {
         seen.filter(|(seen, _)| seen.namespace_nonce != record.namespace_nonce)
     }
 
-    /// Whether somebody else has recreated the record or moved its quarantine. A newly learnt key check does not
-    /// count.
+    /// Whether somebody else has recreated the record or moved its quarantine. A newly learnt key
+    /// check does not count.
     #[must_use]
     pub fn has_changed(&self, record: Option<&NamespaceRecord>) -> bool {
         let seen = self.namespace().zip(record);
@@ -172,7 +176,8 @@ impl Observed {
         is_moved || self.contradicts(record)
     }
 
-    /// End of the last lease that this process had of a node id, cut at its release; 0 if it had none.
+    /// End of the last lease that this process had of a node id, cut at its release; 0 if it had
+    /// none.
     #[must_use]
     pub fn end_of(&self, node_id: u32) -> u64 {
         let written = self.written.get(&node_id);
@@ -192,8 +197,8 @@ impl Observed {
         ends.max().unwrap_or(0)
     }
 
-    /// Switches to acting for holders elsewhere: their leases are not remembered, since they may use other servers
-    /// too.
+    /// Switches to acting for holders elsewhere: their leases are not remembered, since they may
+    /// use other servers too.
     pub fn act_as_proxy(&mut self) {
         self.is_proxy = true;
     }
@@ -248,7 +253,8 @@ impl Observed {
         }
     }
 
-    /// The record of a lease as this process wrote it last, unless the outcome of a later write is unknown.
+    /// The record of a lease as this process wrote it last, unless the outcome of a later write is
+    /// unknown.
     pub(crate) fn node_of(&self, grant: &Grant) -> Option<Node> {
         let written = self.written.get(&grant.node_id)?;
         // After a write of unknown outcome the record may be either one: only a read tells.

@@ -5,11 +5,12 @@ use core::time::Duration;
 use super::{NamespaceRecord, NodeRecord, View};
 use crate::types::StoreError;
 
-/// A conditional write: all of it or nothing, durably, and only if everything that it was decided from is
-/// unchanged.
+/// A conditional write: all of it or nothing, durably, and only if everything that it was decided
+/// from is unchanged.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Record of the namespace as it was read: it must still have this `namespace_nonce` and `writes`.
+    /// Record of the namespace as it was read: it must still have this `namespace_nonce` and
+    /// `writes`.
     pub namespace_before: Option<NamespaceRecord>,
     /// New record of the namespace; `None` leaves it.
     pub namespace_after: Option<NamespaceRecord>,
@@ -22,16 +23,17 @@ pub struct Change {
 /// Change of the record of one node id.
 #[derive(Clone, Debug)]
 pub struct NodeChange {
-    /// The record as it was read: it must still have this `fencing_token`, `serial`, `held` and `nonce`.
+    /// The record as it was read: it must still have this `fencing_token`, `serial`, `held` and
+    /// `nonce`.
     pub before: Option<NodeRecord>,
-    /// New record of the node id. If it is the record as it was read, that one stays, and survives a crash once the change
-    /// is written.
+    /// New record of the node id. If it is the record as it was read, that one stays, and survives
+    /// a crash once the change is written.
     pub after: NodeRecord,
 }
 
 impl NodeChange {
-    /// The record stays as it was read. An answer that rests on it needs a write all the same: what was read may be
-    /// another client's write, whose log an engine shows before it is on the disk.
+    /// The record stays as it was read. An answer that rests on it needs a write all the same: what
+    /// was read may be another client's write, whose log an engine shows before it is on the disk.
     pub(super) fn confirmed(record: &NodeRecord) -> Self {
         Self {
             before: Some(record.clone()),

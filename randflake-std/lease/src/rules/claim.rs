@@ -1,8 +1,9 @@
 //! Claims of secrets: which namespace of a store took a secret first.
 //!
-//! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids, whatever their leases
-//! are, so a store refuses the second one unless that is asked for by name. Where one server has several stores that a user
-//! takes for one, as the numbered databases of Redis, they share a second claim.
+//! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids,
+//! whatever their leases are, so a store refuses the second one unless that is asked for by name.
+//! Where one server has several stores that a user takes for one, as the numbered databases of
+//! Redis, they share a second claim.
 
 use super::base36::{self, Base36};
 use super::text::{Fields, Line};
@@ -12,8 +13,9 @@ use crate::types::{EngineError, Namespace, StoreError};
 
 /// Claim of a secret, stored by its check value: the namespace that took it first.
 ///
-/// It is written before that namespace's record, and never changed. So after a crash in between the same namespace takes
-/// the secret, and of two that race one is refused. A drop keeps it: ids of the namespace stay in use.
+/// It is written before that namespace's record, and never changed. So after a crash in between the
+/// same namespace takes the secret, and of two that race one is refused. A drop keeps it: ids of
+/// the namespace stay in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretClaim {
     /// Name of the namespace.
@@ -63,13 +65,15 @@ impl SecretClaim {
         claim().ok_or_else(|| "it is damaged".to_owned())
     }
 
-    /// Whether the namespace of another claim may take the secret, once this one is what the store has.
+    /// Whether the namespace of another claim may take the secret, once this one is what the store
+    /// has.
     ///
     /// # Errors
     ///
     /// [`StoreError::SecretTaken`] if it is another namespace's.
     pub fn check(&self, asked: &Self, shares_secret: bool) -> Result<(), StoreError> {
-        // The same name means the same namespace, or one that was dropped and opened again: its ids never meet others.
+        // The same name means the same namespace, or one that was dropped and opened again: its ids
+        // never meet others.
         if self == asked || shares_secret {
             return Ok(());
         }
@@ -89,8 +93,9 @@ impl SecretClaim {
 }
 
 impl Change {
-    /// The check value of the secret that the namespace takes by this change: when its record is made, when it is opened
-    /// again after a drop, and when somebody without the secret has made it.
+    /// The check value of the secret that the namespace takes by this change: when its record is
+    /// made, when it is opened again after a drop, and when somebody without the secret has made
+    /// it.
     #[must_use]
     pub fn taken_secret(&self) -> Option<u32> {
         // A dropped namespace has no secret. Its reopening takes one, which may be another.

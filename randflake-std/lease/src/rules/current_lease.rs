@@ -1,4 +1,5 @@
-//! The rules of a current lease: its holder renews it, ends it early, or checks it between renewals.
+//! The rules of a current lease: its holder renews it, ends it early, or checks it between
+//! renewals.
 
 use core::iter;
 use core::time::Duration;
@@ -14,21 +15,22 @@ use crate::types::{Grant, Loss, MAX_SKEW, QuarantineCause, StoreError};
 pub struct CurrentLease {
     /// Node id, interval and tokens of the lease.
     pub grant: Grant,
-    /// Serial and nonce of the last write by this holder; `None` if it has not written it, as a server that
-    /// continues for another.
+    /// Serial and nonce of the last write by this holder; `None` if it has not written it, as a
+    /// server that continues for another.
     pub written: Option<(u64, u64)>,
     /// Nonces of later writes whose outcome is unknown.
     pub tried: Vec<u64>,
-    /// The nonce of the next write, where a request of the holder names it; else a fresh one. It is among the `tried`: a
-    /// repetition of the request finds what it wrote, and gets the same answer.
+    /// The nonce of the next write, where a request of the holder names it; else a fresh one. It is
+    /// among the `tried`: a repetition of the request finds what it wrote, and gets the same
+    /// answer.
     pub next: Option<u64>,
 }
 
 impl CurrentLease {
     /// Whether this holder made the record's last write.
     pub(super) fn wrote(&self, record: &NodeRecord) -> bool {
-        // A server that continues for another holder has not written the lease: any last write of this grant counts
-        // as its own.
+        // A server that continues for another holder has not written the lease: any last write of
+        // this grant counts as its own.
         let Some((serial, nonce)) = self.written else {
             return true;
         };
@@ -45,8 +47,8 @@ impl CurrentLease {
     /// Reason why the lease is lost, if that can be said without a clock.
     pub(super) fn loss(&self, view: &View) -> Option<Loss> {
         let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
-        // A serial at or above ours with an unknown nonce: somebody with the same grant has written, so a copy of
-        // this process exists.
+        // A serial at or above ours with an unknown nonce: somebody with the same grant has
+        // written, so a copy of this process exists.
         let is_by_a_copy = |(serial, _)| record.serial >= serial && !self.wrote(record);
         // The tokens agree: the record is of this very grant, whoever wrote it last.
         if record.is_of(grant) {
@@ -88,8 +90,8 @@ pub fn renew(
         Err(StoreError::ClockSkew { .. }) if is_missed => {
             return all_lost(view, leases, Loss::Forgotten);
         }
-        // The clock of a resumed machine is late until somebody sets it. No end is written by a wrong
-        // clock.
+        // The clock of a resumed machine is late until somebody sets it. No end is written by a
+        // wrong clock.
         Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
         Err(refusal) => return Decision::refused(refusal),
     };
@@ -131,8 +133,8 @@ pub fn renew(
     }
 }
 
-/// Refuses a renewal as a whole: by its TTL, a lease that was edited, or one that an older program must
-/// not renew.
+/// Refuses a renewal as a whole: by its TTL, a lease that was edited, or one that an older program
+/// must not renew.
 fn check_request(
     view: &View,
     leases: &[CurrentLease],
@@ -144,8 +146,8 @@ fn check_request(
     for lease in leases {
         check_start(view, lease)?;
     }
-    // Older servers may renew what newer ones have, in turns. But once an upgrade is announced, it may
-    // have looked for leases of older holders already: none may become one.
+    // Older servers may renew what newer ones have, in turns. But once an upgrade is announced, it
+    // may have looked for leases of older holders already: none may become one.
     let has_newer = leases.iter().any(|lease| {
         view.record(lease.grant.node_id)
             .is_some_and(|record| record.is_of(&lease.grant) && caller.knows < record.knows)
@@ -205,18 +207,21 @@ fn check_start(view: &View, lease: &CurrentLease) -> Result<(), StoreError> {
     }
 }
 
-/// Reports all leases as lost, because another namespace, with any terms, is in the place of theirs.
+/// Reports all leases as lost, because another namespace, with any terms, is in the place of
+/// theirs.
 ///
-/// Their own namespace was lost, and they with it, whatever is stored under their node ids. The other
-/// one is quarantined until they end, and not changed otherwise. Leases that a client presents to a
-/// proxy do not even do that: a client could close a namespace by leases that never existed.
+/// Their own namespace was lost, and they with it, whatever is stored under their node ids. The
+/// other one is quarantined until they end, and not changed otherwise. Leases that a client
+/// presents to a proxy do not even do that: a client could close a namespace by leases that never
+/// existed.
 fn superseded(
     view: &View,
     another: &NamespaceRecord,
     leases: &[CurrentLease],
     caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
-    // `Change::none`: the terms of the other namespace may be others than the caller's, so no state is made of it.
+    // `Change::none`: the terms of the other namespace may be others than the caller's, so no state
+    // is made of it.
     let mut change = Change::none(view);
     if !caller.seen.is_proxy() {
         let end = leases
@@ -233,13 +238,15 @@ fn superseded(
     }
 }
 
-/// The reason why each lease is lost, if that can be said without a clock for all; else the refusal.
+/// The reason why each lease is lost, if that can be said without a clock for all; else the
+/// refusal.
 fn lost(
     view: &View,
     leases: &[CurrentLease],
     refusal: StoreError,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
-    // All or nothing: an answer for some leases would let the caller take the refusal for the others.
+    // All or nothing: an answer for some leases would let the caller take the refusal for the
+    // others.
     let losses: Option<Vec<Loss>> = leases.iter().map(|lease| lease.loss(view)).collect();
     let Some(losses) = losses.filter(|losses| !losses.is_empty()) else {
         return Decision::refused(refusal);
@@ -285,13 +292,15 @@ fn renewable<'v>(
     // forgotten it.
     let absence = forgotten(now.tick < grant.end);
     match record {
-        // A record with an earlier end than the holder's has been set back, and counts as forgotten.
+        // A record with an earlier end than the holder's has been set back, and counts as
+        // forgotten.
         Some(record) if record.is_of(grant) && lease.wrote(record) && record.end >= grant.end => {
             // From its end on the node id may be another's, so even its holder comes too late.
             if now.tick >= record.end || !state.trusts(record, now) {
                 Err((Loss::Expired, Some(record)))
             } else if is_missed {
-                // A record without its namespace is nobody's: that may be recreated with other terms.
+                // A record without its namespace is nobody's: that may be recreated with other
+                // terms.
                 Err((absence, Some(record)))
             } else {
                 Ok(record)
@@ -310,17 +319,18 @@ const fn forgotten(should_live: bool) -> Loss {
 }
 
 impl NamespaceState {
-    /// During a quarantine, a store may have forgotten that a lease expired, by a clock that was ahead of this one,
-    /// and that its node id was granted to another. So then only leases are renewed that had not expired by any
-    /// clock.
+    /// During a quarantine, a store may have forgotten that a lease expired, by a clock that was
+    /// ahead of this one, and that its node id was granted to another. So then only leases are
+    /// renewed that had not expired by any clock.
     fn trusts(&self, record: &NodeRecord, now: StoreTime) -> bool {
         let skew = self.record.terms.ticks(2 * MAX_SKEW);
         self.quarantine_left().is_zero() || now.tick.saturating_add(skew) < record.end
     }
 }
 
-/// Ends each lease at the end of its grant, which the holder has set to the first tick that it did not use: never
-/// later than it was, nor before its start. What is not held any more stays as it is. No clock plays a part.
+/// Ends each lease at the end of its grant, which the holder has set to the first tick that it did
+/// not use: never later than it was, nor before its start. What is not held any more stays as it
+/// is. No clock plays a part.
 #[must_use]
 pub fn release(
     view: &View,
@@ -334,8 +344,9 @@ pub fn release(
         let Some(record) = record.filter(|record| record.is_of(&lease.grant)) else {
             return Err(lease.loss(view).unwrap_or(Loss::Forgotten));
         };
-        // A repetition whose first reply was lost: the answer is the same, and nothing is written. If the engine loses what
-        // it has just shown, the lease ends as it was granted, and nobody issues under it until then.
+        // A repetition whose first reply was lost: the answer is the same, and nothing is written.
+        // If the engine loses what it has just shown, the lease ends as it was granted, and nobody
+        // issues under it until then.
         if !record.held && lease.repeats(record) {
             return Ok(record.clone());
         }
@@ -346,7 +357,8 @@ pub fn release(
             return Err(loss);
         }
         let after = NodeRecord {
-            // Later than its end it would free nothing; before its start it would overlap the lease before.
+            // Later than its end it would free nothing; before its start it would overlap the lease
+            // before.
             end: lease.grant.end.min(record.end).max(record.start),
             serial: record.serial + 1,
             nonce: lease.next.unwrap_or(caller.fresh.1),
@@ -376,8 +388,8 @@ pub fn release(
 pub struct LeaseCheck {
     /// Why each lease is lost, or `None` if a renewal would renew it.
     pub losses: Vec<Option<Loss>>,
-    /// Whether a renewal would write something for all clients of the namespace, such as a quarantine, or be refused: so
-    /// it is not to wait for its time.
+    /// Whether a renewal would write something for all clients of the namespace, such as a
+    /// quarantine, or be refused: so it is not to wait for its time.
     pub is_urgent: bool,
 }
 

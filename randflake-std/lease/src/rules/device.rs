@@ -10,8 +10,8 @@ use crate::types::{Device, DeviceError, DeviceRequest, StoreError};
 pub struct DeviceRecord {
     /// Owner and counter of the device.
     pub device: Device,
-    /// Nonce of the write: two clients that take the same counter would otherwise write the same text and could not
-    /// tell whose it was.
+    /// Nonce of the write: two clients that take the same counter would otherwise write the same
+    /// text and could not tell whose it was.
     pub nonce: u64,
     /// Versions and tail of this record.
     pub form: Form,
@@ -60,7 +60,8 @@ pub(crate) fn decide(
 ) -> Result<Device, DeviceError> {
     match (*asked, record) {
         (DeviceRequest::Register { owner, reported }, record) => {
-            // What is not given stays: an administrator may move a device without knowing its counter.
+            // What is not given stays: an administrator may move a device without knowing its
+            // counter.
             let owner = owner.or(record.map(|device| &*device.owner));
             let counter = reported.or(record.map(|device| device.last_counter));
             Ok(Device {
@@ -89,12 +90,14 @@ pub(crate) fn decide(
         (DeviceRequest::Look, Some(device)) => Ok(device.clone()),
         (DeviceRequest::NextTicket { counter, .. }, Some(device)) => {
             let last = device.last_counter;
-            // A device accepts no counter above it, and none below its last one: this key is used up.
+            // A device accepts no counter above it, and none below its last one: this key is used
+            // up.
             if last >= MAX_COUNTER {
                 return Err(DeviceError::Exhausted { device_id });
             }
             let counter = counter.unwrap_or(last + 1);
-            // Nobody can use up the counters of a device in a few requests: the device would refuse all later tickets.
+            // Nobody can use up the counters of a device in a few requests: the device would refuse
+            // all later tickets.
             let most = last.saturating_add(MAX_COUNTER_STEP).min(MAX_COUNTER);
             if !(last + 1..=most).contains(&counter) {
                 return Err(DeviceError::Counter {

@@ -1,7 +1,8 @@
 //! History of leases: every lease of a node id that was followed by another.
 //!
-//! The record of a node id is its latest lease. The acquire that replaces it stores it unchanged under a key of the
-//! history, and puts its hash into the new lease: so a later change or removal is detected.
+//! The record of a node id is its latest lease. The acquire that replaces it stores it unchanged
+//! under a key of the history, and puts its hash into the new lease: so a later change or removal
+//! is detected.
 
 use sha2::{Digest, Sha256};
 
@@ -41,8 +42,8 @@ pub(crate) fn hash(node_id: u32, text: &str) -> u128 {
         .chain_update(node_id.to_be_bytes())
         .chain_update(text)
         .finalize();
-    // 128 bits are enough: the hash reveals tampering and faults, and two leases with one hash would have to be
-    // found on purpose.
+    // 128 bits are enough: the hash reveals tampering and faults, and two leases with one hash
+    // would have to be found on purpose.
     let (half, _) = digest.split_at(size_of::<u128>());
     half.iter()
         .fold(0, |number, byte| number << u8::BITS | u128::from(*byte))
@@ -65,7 +66,8 @@ pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
     // A renewal or a release changes the latest lease; it does not make it an earlier one.
     (former.past.count != change.after.past.count).then(|| Entry {
         key: key(former.node_id, former.past.count),
-        // Unconditional: a store that has forgotten later leases may still have one of them in this place.
+        // Unconditional: a store that has forgotten later leases may still have one of them in this
+        // place.
         before: Before::Anything,
         after: Some(former.to_text()),
     })
@@ -73,7 +75,8 @@ pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
 
 /// Whether the lease before this one is old enough to be removed.
 pub(crate) fn is_over(record: &NodeRecord, now: StoreTime, tick_ms: u64) -> bool {
-    // In ticks, rounded down: it is over in the tick after those, and so never sooner, however long a tick is.
+    // In ticks, rounded down: it is over in the tick after those, and so never sooner, however long
+    // a tick is.
     let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
     record.past.end.saturating_add(kept) < now.tick
 }

@@ -12,19 +12,23 @@ pub enum Key {
     Counter,
     /// Record of a node id.
     Node(u32),
-    /// Shared hint: a node id that may be free, or that a range has none. One more place is written and never read.
+    /// Shared hint: a node id that may be free, or that a range has none. One more place is written
+    /// and never read.
     Hint(u32),
-    /// Earlier lease of a node id, by its place in the history: see [`HistoryLink`](super::HistoryLink).
+    /// Earlier lease of a node id, by its place in the history: see
+    /// [`HistoryLink`](super::HistoryLink).
     History(u32, u16),
     /// A device that gets its leases by tickets: see [`Device`](crate::types::Device).
     Device(u64),
-    /// Namespace that took the secret of a check value first: see [`SecretClaim`](super::SecretClaim). It is kept beside
-    /// all namespaces, so it is read and written by itself: in a Redis Cluster another node has it than the namespace.
+    /// Namespace that took the secret of a check value first: see
+    /// [`SecretClaim`](super::SecretClaim). It is kept beside all namespaces, so it is read and
+    /// written by itself: in a Redis Cluster another node has it than the namespace.
     Claim(u32),
 }
 
 impl Key {
-    /// The namespace that the text is kept under: this one, or for a claim the empty name, which no namespace has.
+    /// The namespace that the text is kept under: this one, or for a claim the empty name, which no
+    /// namespace has.
     #[must_use]
     pub fn scope(self, namespace: &str) -> &str {
         match self {
@@ -119,7 +123,8 @@ impl Keys {
 pub enum Removal<'a> {
     /// Everything but the record of the namespace and its counter, if that record is this text.
     Contents(&'a str),
-    /// Earlier leases of a node id, at a range of places. No rule reads them, so nothing is compared.
+    /// Earlier leases of a node id, at a range of places. No rule reads them, so nothing is
+    /// compared.
     History(u32, RangeInclusive<u16>),
 }
 
@@ -137,7 +142,8 @@ impl Removal<'_> {
     #[must_use]
     pub fn bounds(&self) -> (Key, Key) {
         match self {
-            // Claims lie in between. They are kept under the empty name, so a drop removes none of them.
+            // Claims lie in between. They are kept under the empty name, so a drop removes none of
+            // them.
             Self::Contents(_) => (Key::Node(0), Key::Device(u64::MAX)),
             Self::History(node_id, places) => Keys::History(*node_id, places.clone()).bounds(),
         }

@@ -1,12 +1,13 @@
 //! The rules of leases, once: pure functions over what a store holds.
 //!
-//! A store keeps texts under [`Key`]s, and writes them *if what was read has not changed*. All else is here: how texts
-//! become records and free node ids are found, what a namespace means ([`Terms`](crate::types::Terms)), who gets a
-//! node id (`acquire`), how long it lasts (`renew`), how it ends (`release`), and when nothing is granted ([`NamespaceState`]).
-//! None of it uses a clock, a random source or an engine's type, so the model checker runs exactly this.
+//! A store keeps texts under [`Key`]s, and writes them *if what was read has not changed*. All else
+//! is here: how texts become records and free node ids are found, what a namespace means
+//! ([`Terms`](crate::types::Terms)), who gets a node id (`acquire`), how long it lasts (`renew`),
+//! how it ends (`release`), and when nothing is granted ([`NamespaceState`]). None of it uses a
+//! clock, a random source or an engine's type, so the model checker runs exactly this.
 //!
-//! The promise: **for one node id, all granted intervals of ticks are disjoint**, over all holders and restarts,
-//! under any clock.
+//! The promise: **for one node id, all granted intervals of ticks are disjoint**, over all holders
+//! and restarts, under any clock.
 
 mod acquire;
 mod administration;

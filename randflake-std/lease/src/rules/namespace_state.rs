@@ -1,4 +1,5 @@
-//! State of a namespace: whether it may grant, whether the store has kept its memory, and how long it waits.
+//! State of a namespace: whether it may grant, whether the store has kept its memory, and how long
+//! it waits.
 
 use core::time::Duration;
 
@@ -20,15 +21,18 @@ pub struct NamespaceState {
 }
 
 impl NamespaceState {
-    /// State for a client that looks, releases or administers: if it names no longest TTL, the stored one counts.
+    /// State for a client that looks, releases or administers: if it names no longest TTL, the
+    /// stored one counts.
     ///
-    /// A missing record is made. A quarantine is set where leases may have been forgotten: the engine differs from
-    /// when the record was written, the record is gone, or it is older than this process has observed.
+    /// A missing record is made. A quarantine is set where leases may have been forgotten: the
+    /// engine differs from when the record was written, the record is gone, or it is older than
+    /// this process has observed.
     ///
     /// # Errors
     ///
-    /// Nothing may be written then: the store is a copy, the engine loses answered writes, the clocks of store and machine
-    /// differ by more than [`MAX_SKEW`], or the namespace has other terms.
+    /// Nothing may be written then: the store is a copy, the engine loses answered writes, the
+    /// clocks of store and machine differ by more than [`MAX_SKEW`], or the namespace has other
+    /// terms.
     pub fn of(view: &View, caller: &Caller<'_>) -> Result<Self, StoreError> {
         view.check_copied()?;
         Self::under(view, caller, caller.terms)
@@ -39,8 +43,8 @@ impl NamespaceState {
     ///
     /// # Errors
     ///
-    /// As for [`of`](NamespaceState::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
-    /// [`reopen`](super::reopen).
+    /// As for [`of`](NamespaceState::of); and [`StoreError::Dropped`]: only a person opens a
+    /// namespace again, by [`reopen`](super::reopen).
     pub fn of_a_holder(view: &View, caller: &Caller<'_>) -> Result<Self, StoreError> {
         view.check_copied()?;
         let state = Self::under(view, caller, &caller.terms.of_a_holder())?;
@@ -59,7 +63,8 @@ impl NamespaceState {
         }
         terms.check_max_ttl()?;
         let now = StoreTime::at(view.now, terms.spec)?;
-        // A dropped namespace is made anew by whoever may open it: only the mark's versions outlive it.
+        // A dropped namespace is made anew by whoever may open it: only the mark's versions outlive
+        // it.
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
         let dropped = view.namespace.as_ref().filter(|_| there.is_none());
@@ -68,7 +73,8 @@ impl NamespaceState {
             record: match there {
                 Some(stored) => stored.clone(),
                 None => NamespaceRecord {
-                    // Also of a namespace that was dropped: older programs do not come back with new terms.
+                    // Also of a namespace that was dropped: older programs do not come back with
+                    // new terms.
                     versions: dropped.map_or(Versions::FIRST, |dropped| dropped.versions),
                     form: dropped.map_or_else(Form::default, |dropped| dropped.form.clone()),
                     terms: terms.of_a_holder(),
@@ -93,11 +99,13 @@ impl NamespaceState {
                     && view.nodes.iter().all(|node| node.record.is_none())
             }
         };
-        // Two independent witnesses: the fingerprint of the engine, and what this process has observed.
+        // Two independent witnesses: the fingerprint of the engine, and what this process has
+        // observed.
         let is_contradicted = caller.seen.contradicts(view.namespace.as_ref())
             && !(there.is_some() && state.has_followed(caller.seen));
         let has_forgotten = !is_known || is_contradicted;
-        // A drop is known to have ended all leases by the mark's time. Everything else that is missing is a loss.
+        // A drop is known to have ended all leases by the mark's time. Everything else that is
+        // missing is a loss.
         if let Some(dropped) = dropped {
             state.begin_after(dropped);
             if has_forgotten {
@@ -105,7 +113,8 @@ impl NamespaceState {
                 state.quarantine(view, caller.seen, QuarantineCause::Dropped);
             }
         } else if has_forgotten {
-            // People see the cause, and a new namespace may be declared so (`end_quarantine`); the wait is the same.
+            // People see the cause, and a new namespace may be declared so (`end_quarantine`); the
+            // wait is the same.
             let granted_nothing = there.is_none() || state.is_new();
             // An operator may end a quarantine of the cause `New` at once, so a process that has
             // had a lease here rules it out.
@@ -119,47 +128,52 @@ impl NamespaceState {
         Ok(state)
     }
 
-    /// Whether the record follows on another one that this process has seen, of which no lease is in use any more: it was
-    /// dropped, or lost long ago. Otherwise a process that has slept since then would close a namespace that works.
+    /// Whether the record follows on another one that this process has seen, of which no lease is
+    /// in use any more: it was dropped, or lost long ago. Otherwise a process that has slept since
+    /// then would close a namespace that works.
     fn has_followed(&self, seen: &Observed) -> bool {
         let Some((former, seen_at)) = seen.former_of(&self.record) else {
             return false;
         };
         let QuarantineReason { since, cause, .. } = self.record.reason;
-        // A mark's start never changes: it was there from the drop until this record was made, whoever saw it when.
+        // A mark's start never changes: it was there from the drop until this record was made,
+        // whoever saw it when.
         let was_there = if former.reason.is_dropped {
             former.unix(former.reason.since)
         } else {
             *seen_at
         };
-        // The record must be younger than the one that was seen, by more than clocks may differ. An older one is a
-        // backup's, which may have forgotten what was granted since.
+        // The record must be younger than the one that was seen, by more than clocks may differ. An
+        // older one is a backup's, which may have forgotten what was granted since.
         if self.record.unix(since) <= was_there.saturating_add(2 * MAX_SKEW) {
             return false;
         }
         let is_over = if former.reason.is_dropped {
-            // Nothing is granted before the end of this record's own quarantine, so that may be the later one.
+            // Nothing is granted before the end of this record's own quarantine, so that may be the
+            // later one.
             let grants_from = self.now.unix.max(self.record.unix(self.record.quarantine));
             former.unix(former.quarantine) <= grants_from
         } else {
-            // The time until which the mark of a drop has leases is in the quarantine of the record after it. After a
-            // loss nobody knows that time, but no lease lasts longer than a span.
+            // The time until which the mark of a drop has leases is in the quarantine of the record
+            // after it. After a loss nobody knows that time, but no lease lasts longer than a span.
             cause == QuarantineCause::Dropped || self.now.tick >= since.saturating_add(self.span())
         };
         is_over && seen.latest_end() <= self.now.tick
     }
 
-    /// Waits for the leases of a dropped namespace: the drop mark says when the last one ends, in ticks of a layout
-    /// that may be another.
+    /// Waits for the leases of a dropped namespace: the drop mark says when the last one ends, in
+    /// ticks of a layout that may be another.
     fn begin_after(&mut self, dropped: &NamespaceRecord) {
         let spec = self.record.terms.spec;
-        // Later than the mark by more than clocks may differ, however soon it is opened again: so who has seen the mark
-        // tells this record from an older one. The quarantine is longer than that.
+        // Later than the mark by more than clocks may differ, however soon it is opened again: so
+        // who has seen the mark tells this record from an older one. The quarantine is longer than
+        // that.
         let after_mark = dropped.unix(dropped.reason.since) + 2 * MAX_SKEW;
         let after_mark = spec.tick_at(after_mark).map_or(0, |tick| tick + 1);
         self.record.reason.since = self.now.tick.max(after_mark);
         self.record.reason.cause = QuarantineCause::Dropped;
-        // `quarantine_until` includes the tick of the time given; in the same layout this one has not begun.
+        // `quarantine_until` includes the tick of the time given; in the same layout this one has
+        // not begun.
         let until = dropped.unix(dropped.quarantine);
         self.quarantine_until(until.saturating_sub(Duration::from_millis(1)));
     }
@@ -185,7 +199,8 @@ impl NamespaceState {
         Ok(())
     }
 
-    /// State of a copy that takes the place of its original: what the original has granted since is forgotten here.
+    /// State of a copy that takes the place of its original: what the original has granted since is
+    /// forgotten here.
     ///
     /// # Errors
     ///
@@ -199,8 +214,8 @@ impl NamespaceState {
         Ok(state)
     }
 
-    /// Sets a quarantine until every lease has expired that may have been granted up to now and forgotten, even by
-    /// a clock that was off as far as this one is the other way.
+    /// Sets a quarantine until every lease has expired that may have been granted up to now and
+    /// forgotten, even by a clock that was off as far as this one is the other way.
     pub fn quarantine(&mut self, view: &View, seen: &Observed, cause: QuarantineCause) {
         let terms = &self.record.terms;
         let before = self.before.as_ref();
@@ -213,15 +228,16 @@ impl NamespaceState {
             .now
             .tick
             .saturating_add(terms.quarantine_ticks(longest));
-        // A running quarantine keeps its start when it is extended.
-        // The history is known from there on: a quarantine that is extended must not hide what happened in it.
+        // A running quarantine keeps its start when it is extended. The history is known from there
+        // on: a quarantine that is extended must not hide what happened in it.
         if self.quarantine_left().is_zero() {
             self.record.reason.since = self.now.tick;
         }
         self.record.reason.cause = cause;
         // Also past the leases of this process: it knows their ends even if the store does not.
         self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
-        // A clock that was far ahead may have granted past all of this: some engines keep the latest end apart.
+        // A clock that was far ahead may have granted past all of this: some engines keep the
+        // latest end apart.
         self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
         // With the old fingerprint, each client would notice the same loss and wait anew.
         self.record
@@ -263,7 +279,8 @@ impl NamespaceState {
     pub(super) fn allow(&mut self, versions: Versions) -> u64 {
         self.is_changed |= versions != self.record.versions;
         self.record.versions = versions;
-        // Who may not read what is written shall not read this record either, and so writes nothing.
+        // Who may not read what is written shall not read this record either, and so writes
+        // nothing.
         let form = &mut self.record.form;
         form.version = form.version.max(versions.written);
         form.min_reader = form.min_reader.max(versions.written);

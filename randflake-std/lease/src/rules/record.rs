@@ -21,7 +21,8 @@ pub struct NamespaceRecord {
     pub quarantine: u64,
     /// Start and cause of the last quarantine.
     pub reason: QuarantineReason,
-    /// Fingerprint of the engine when the record was written: see [`Continuity`](super::Continuity).
+    /// Fingerprint of the engine when the record was written: see
+    /// [`Continuity`](super::Continuity).
     pub fingerprint: String,
     /// Identity of the engine that the record is of: see [`Continuity`](super::Continuity).
     pub identity: String,
@@ -34,8 +35,8 @@ pub struct NamespaceRecord {
 pub struct Versions {
     /// The highest version that a record may require of its readers.
     pub written: u8,
-    /// The least version that a process must know to acquire. While an upgrade looks for older holders it is higher than
-    /// `written`.
+    /// The least version that a process must know to acquire. While an upgrade looks for older
+    /// holders it is higher than `written`.
     pub holder: u8,
 }
 
@@ -62,13 +63,14 @@ impl NamespaceRecord {
         Ok(())
     }
 
-    /// The record with a quarantine at least until a time, because a lease that it knows nothing of may be in use until
-    /// then; both are times since the Unix epoch. `None` if that time is past, or the record says so already.
+    /// The record with a quarantine at least until a time, because a lease that it knows nothing of
+    /// may be in use until then; both are times since the Unix epoch. `None` if that time is past,
+    /// or the record says so already.
     pub(super) fn quarantined_until(&self, now: Duration, until: Duration) -> Option<Self> {
         let spec = &self.terms.spec;
         let tick = spec.tick_at(now).filter(|_| now < until)?;
-        // In ticks of this record's layout, of which the last one may have begun by then.
-        // `until` is the first moment after the lease, so the tick before it is the last that counts.
+        // In ticks of this record's layout, of which the last one may have begun by then. `until`
+        // is the first moment after the lease, so the tick before it is the last that counts.
         let end = spec.tick_at(until.saturating_sub(Duration::from_millis(1)))? + 1;
         let mut reason = self.reason;
         // A running quarantine keeps its start and, unless it is `New`, its cause.
@@ -114,8 +116,8 @@ pub struct NodeRecord {
     pub end: u64,
     /// Higher than that of any earlier lease of the node id, and at least `start`.
     pub fencing_token: u64,
-    /// Number of writes of the lease: 1 by the acquire, one more by each renewal. A renewal presents the number of
-    /// the last write; a copy of the holder presents one that is too low.
+    /// Number of writes of the lease: 1 by the acquire, one more by each renewal. A renewal
+    /// presents the number of the last write; a copy of the holder presents one that is too low.
     pub serial: u64,
     /// Token of the acquire.
     pub token: Token,

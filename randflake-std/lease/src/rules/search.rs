@@ -1,14 +1,14 @@
 //! The search for free node ids, and the hints that shorten it.
 //!
-//! A few adjacent node ids at a random place are looked at first, which is enough up to high occupancy;
-//! and with them the [`Hints`], which lead to what others have released, or say that all is leased.
-//! Otherwise the search goes on from there and around, in longer and longer reads, until enough is
-//! found or all was looked at. A wrong hint costs another try or a wait, and never an id.
+//! A few adjacent node ids at a random place are looked at first, which is enough up to high
+//! occupancy; and with them the [`Hints`], which lead to what others have released, or say that all
+//! is leased. Otherwise the search goes on from there and around, in longer and longer reads, until
+//! enough is found or all was looked at. A wrong hint costs another try or a wait, and never an id.
 //!
-//! A client that ends a lease early puts the node id and its record into one of a few places; so does
-//! one that found more free node ids than it needed. An acquire reads these places first and takes a
-//! node id from there without reading its record: the conditional write decides. So a nearly full
-//! namespace is rarely searched, as long as leases are released.
+//! A client that ends a lease early puts the node id and its record into one of a few places; so
+//! does one that found more free node ids than it needed. An acquire reads these places first and
+//! takes a node id from there without reading its record: the conditional write decides. So a
+//! nearly full namespace is rarely searched, as long as leases are released.
 //!
 //! A client that searched all of its node ids in vain notes until when none of their leases ends by
 //! itself. The note holds while the places are unchanged, since each text there has a nonce; so a
@@ -23,9 +23,10 @@ use super::{Before, Change, Entry, Key, Keys, NodeRecord, Observed};
 
 /// A namespace of so many node ids, or fewer, is read as a whole and has no hints.
 const SMALL: u64 = 256;
-/// Node ids of the reads of one search, the last length again and again. 16 are a short read, and one of them is free in four
-/// cases of five at 90 % occupancy; of 512 one is in 99 of 100 cases at 99 % occupancy, so that a third read is rare up to
-/// there. 4,096 are what engines read as one piece: 600 kB.
+/// Node ids of the reads of one search, the last length again and again. 16 are a short read, and
+/// one of them is free in four cases of five at 90 % occupancy; of 512 one is in 99 of 100 cases at
+/// 99 % occupancy, so that a third read is rare up to there. 4,096 are what engines read as one
+/// piece: 600 kB.
 const READS: [u64; 3] = [16, 512, 4_096];
 
 type Texts = BTreeMap<Key, String>;
@@ -60,8 +61,9 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Searches for so many node ids within the first and the last one given, not counting those that are known already;
-    /// two random numbers say where it begins, and how many it skips of those that are free.
+    /// Searches for so many node ids within the first and the last one given, not counting those
+    /// that are known already; two random numbers say where it begins, and how many it skips of
+    /// those that are free.
     pub(crate) fn new(
         max_node_id: u32,
         within: (u32, u32),
@@ -154,8 +156,8 @@ impl Search {
         parts.into_iter().flatten()
     }
 
-    /// Takes the first read, at a tick. Hints to node ids are not followed that are `doubted`, or that this process has
-    /// leased.
+    /// Takes the first read, at a tick. Hints to node ids are not followed that are `doubted`, or
+    /// that this process has leased.
     pub(crate) fn take_first(
         &mut self,
         texts: &Texts,
@@ -168,8 +170,8 @@ impl Search {
         let window: Vec<_> = self.next_nodes().collect();
         self.take_next(texts);
         self.hints = Hints::read(texts);
-        // Hints are followed only when the window has too few: a hint that several clients follow makes all but one
-        // try again.
+        // Hints are followed only when the window has too few: a hint that several clients follow
+        // makes all but one try again.
         if self.missing() == 0 || self.is_full() {
             return;
         }
@@ -229,8 +231,8 @@ impl Search {
         chosen.filter(|node_id| self.hinted.contains(node_id))
     }
 
-    /// As many as are wanted of those found, from where the search began on, or later: clients that see the same free node
-    /// ids should not all take the first.
+    /// As many as are wanted of those found, from where the search began on, or later: clients that
+    /// see the same free node ids should not all take the first.
     pub(crate) fn chosen(&self) -> impl Iterator<Item = (u32, Option<&str>)> {
         let spare = self.free.len().saturating_sub(self.wanted);
         // No more are skipped than can be spared, so enough are left.
@@ -251,8 +253,8 @@ impl Search {
             .or_else(|| ends.get(missing).or(ends.last()).copied())
     }
 
-    /// The hints that change when some node ids are taken: those that lead to them, or in vain; and if a search was
-    /// needed, it leaves what else it has found.
+    /// The hints that change when some node ids are taken: those that lead to them, or in vain; and
+    /// if a search was needed, it leaves what else it has found.
     pub(crate) fn changed_hints(&self, is_gone: impl Fn(u32) -> bool, nonce: u64) -> Vec<Entry> {
         // Only after a search: what the first two reads have found, any client finds as fast.
         let is_searched = self.reads > 2;
@@ -262,8 +264,8 @@ impl Search {
         self.hints.changed(&is_gone, spare, nonce).collect()
     }
 
-    /// What is to be written after a search in vain, which has looked at all, so that the next one is spared; hints to some
-    /// node ids were wrong.
+    /// What is to be written after a search in vain, which has looked at all, so that the next one
+    /// is spared; hints to some node ids were wrong.
     pub(crate) fn full_hint(&self, doubted: &BTreeSet<u32>, nonce: u64) -> Vec<Entry> {
         // `free` leaves out known node ids: with some, it may be empty although not all are leased.
         let is_all = self.known.is_empty() && self.free.is_empty();
@@ -299,10 +301,11 @@ fn is_small(max_node_id: u32) -> bool {
 
 /// Number of places for hints to node ids.
 const PLACES: u32 = 8;
-/// Number of places for notes of full ranges, behind those: a server and its clients, which look for node ids in different
-/// ranges, should not overwrite each other's.
+/// Number of places for notes of full ranges, behind those: a server and its clients, which look
+/// for node ids in different ranges, should not overwrite each other's.
 const FULL_PLACES: u32 = 8;
-/// The place behind those, which nobody reads: a write of it is on the disk behind all that was read before.
+/// The place behind those, which nobody reads: a write of it is on the disk behind all that was
+/// read before.
 const UNREAD_PLACE: u32 = PLACES + FULL_PLACES;
 
 /// Hint at one place.
@@ -360,7 +363,8 @@ impl Hints {
 
     /// Tick until which no node id of a range becomes free by itself, if known.
     pub(super) fn full_until(&self, range: (u32, u32)) -> Option<u64> {
-        // A note about other hints than those that are there now is stale: something was released since.
+        // A note about other hints than those that are there now is stale: something was released
+        // since.
         let state = self.state();
         let is_so = |full: &&Full| {
             // A note of a wider range holds for each part of it.
@@ -369,8 +373,8 @@ impl Hints {
         self.full.iter().filter(is_so).map(|full| full.until).max()
     }
 
-    /// Entries after a search of a range in vain: the tick until which nothing of it is free, without the hints that were
-    /// wrong. They must not be written if a hint changed meanwhile.
+    /// Entries after a search of a range in vain: the tick until which nothing of it is free,
+    /// without the hints that were wrong. They must not be written if a hint changed meanwhile.
     pub(super) fn full(
         mut self,
         until: u64,
@@ -439,15 +443,16 @@ pub(super) fn released<'r>(records: impl Iterator<Item = &'r NodeRecord>) -> Vec
     entries.collect()
 }
 
-/// Entry that makes a write of what else would only be compared. Each has its own nonce: an engine may skip a text that is
-/// there already.
+/// Entry that makes a write of what else would only be compared. Each has its own nonce: an engine
+/// may skip a text that is there already.
 pub(crate) fn confirmation(nonce: u64) -> Entry {
     put(UNREAD_PLACE, Base36(nonce.into()))
 }
 
 fn left(node_id: u32, text: Option<String>, nonce: u64) -> (u32, Hint) {
     let node = Some((node_id, text));
-    // The place follows from the node id, so that two clients rarely overwrite each other and need not read first.
+    // The place follows from the node id, so that two clients rarely overwrite each other and need
+    // not read first.
     (node_id % PLACES, Hint { nonce, node })
 }
 

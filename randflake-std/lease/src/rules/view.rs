@@ -13,12 +13,14 @@ use crate::types::{ASSUMED_MAX_TTL, EngineError, StoreError};
 pub struct Demand<'a> {
     /// Node ids to read.
     pub nodes: &'a [u32],
-    /// Number of free node ids to find besides. An engine may use any index or hint: a wrong one costs another try,
-    /// never an id. Only a record of this process that is reported absent without a look counts as forgotten.
+    /// Number of free node ids to find besides. An engine may use any index or hint: a wrong one
+    /// costs another try, never an id. Only a record of this process that is reported absent
+    /// without a look counts as forgotten.
     pub free: usize,
     /// The first and the last node id that may be among these; all if there is none.
     pub within: Option<(u32, u32)>,
-    /// What this process has observed, so that it ignores hints to node ids that it has leased itself meanwhile.
+    /// What this process has observed, so that it ignores hints to node ids that it has leased
+    /// itself meanwhile.
     pub seen: Option<&'a Observed>,
 }
 
@@ -45,7 +47,8 @@ pub struct View {
     pub nodes: Vec<Node>,
     /// The least longest TTL that a namespace which is missing is taken to have had.
     pub assumed_max_ttl: Duration,
-    /// The first tick at which as many may be free as were asked for, where the engine knows; else none.
+    /// The first tick at which as many may be free as were asked for, where the engine knows; else
+    /// none.
     pub free_from: Option<u64>,
 }
 
@@ -61,22 +64,24 @@ pub struct Node {
 /// Continuity of an engine: whether it still has everything that it answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Continuity {
-    /// Fingerprint of the engine. Another one means that answered writes may be lost: a restored backup, a promoted
-    /// replica, a copy, a restart without durability.
+    /// Fingerprint of the engine. Another one means that answered writes may be lost: a restored
+    /// backup, a promoted replica, a copy, a restart without durability.
     pub fingerprint: String,
-    /// What a copy changes and a failover does not, in words that a message can show: `cluster 14841639068965178418`.
-    /// Empty if the engine cannot tell a copy. Records of another identity are those of an original that may be in
-    /// use, so nothing is granted from them until a person says that it is gone.
+    /// What a copy changes and a failover does not, in words that a message can show: `cluster
+    /// 14841639068965178418`. Empty if the engine cannot tell a copy. Records of another identity
+    /// are those of an original that may be in use, so nothing is granted from them until a person
+    /// says that it is gone.
     pub identity: String,
     /// Whether a missing namespace never existed: the engine would show a deletion.
     pub is_absence_certain: bool,
-    /// The latest end of a lease that is known from elsewhere than the records, in Unix milliseconds; 0 if none.
+    /// The latest end of a lease that is known from elsewhere than the records, in Unix
+    /// milliseconds; 0 if none.
     pub known_end_unix_ms: u64,
-    /// When a store in a file was made, in Unix milliseconds; 0 of other engines. Until then another store may have been
-    /// in its place, and nothing in this one shows it.
+    /// When a store in a file was made, in Unix milliseconds; 0 of other engines. Until then
+    /// another store may have been in its place, and nothing in this one shows it.
     pub made_unix_ms: u64,
-    /// A random number of the store, from which all clients search for free node ids: drawn when it was made, and after
-    /// each loss. 0 if the engine has none.
+    /// A random number of the store, from which all clients search for free node ids: drawn when it
+    /// was made, and after each loss. 0 if the engine has none.
     pub search_from: u32,
     /// A setting by which answered writes are lost: what it is, and what to change.
     pub fault: Option<String>,
@@ -107,8 +112,8 @@ impl View {
         record.is_some_and(|record| record.identity != self.continuity.identity)
     }
 
-    /// Refuses a copy. A quarantine would not do: it waits for leases that the copy has forgotten, and an original that is
-    /// in use goes on granting after it.
+    /// Refuses a copy. A quarantine would not do: it waits for leases that the copy has forgotten,
+    /// and an original that is in use goes on granting after it.
     ///
     /// # Errors
     ///
@@ -160,7 +165,8 @@ pub struct StoreTime {
 impl StoreTime {
     /// # Errors
     ///
-    /// Before the layout's epoch: [`StoreError::Unavailable`] while the clock is not set, else [`StoreError::Invalid`].
+    /// Before the layout's epoch: [`StoreError::Unavailable`] while the clock is not set, else
+    /// [`StoreError::Invalid`].
     pub fn at(unix: Duration, spec: LayoutSpec) -> Result<Self, StoreError> {
         /// No clock that is set shows a time before it: this library is younger.
         const OLDEST: Duration = Duration::from_secs(1_730_000_000);

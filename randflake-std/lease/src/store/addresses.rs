@@ -23,14 +23,16 @@ pub struct Addresses {
     first: Option<Place>,
     /// One that took a connection and then did not answer: others are asked before it.
     last_resort: Option<Place>,
-    /// A lookup without an answer so far: the next try waits for it, so that there is one thread at most.
+    /// A lookup without an answer so far: the next try waits for it, so that there is one thread at
+    /// most.
     lookup: Option<Lookup>,
     look_up: LookUp,
 }
 
 type LookUp = fn(&Host) -> io::Result<Vec<SocketAddr>>;
 
-/// A host, by its place in the URL, and one of its addresses; `None` for the folder of a Unix socket.
+/// A host, by its place in the URL, and one of its addresses; `None` for the folder of a Unix
+/// socket.
 type Place = (usize, Option<SocketAddr>);
 
 struct Lookup {
@@ -91,7 +93,8 @@ impl Addresses {
         }
     }
 
-    /// Begins to connect, within a limit for all addresses: each gets an equal part of what is left.
+    /// Begins to connect, within a limit for all addresses: each gets an equal part of what is
+    /// left.
     pub fn attempts(&mut self, limit: Duration) -> Attempts<'_> {
         let now = Instant::now();
         let mut hosts: VecDeque<_> = (0..self.hosts.len()).collect();

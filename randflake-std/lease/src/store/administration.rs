@@ -30,8 +30,8 @@ pub struct Administration<'a> {
 }
 
 impl Administration<'_> {
-    /// Creates the namespace if it is not there, by this store's terms, without a lease. Returns the quarantine that it is in:
-    /// on a server a namespace that is not there may have been lost.
+    /// Creates the namespace if it is not there, by this store's terms, without a lease. Returns
+    /// the quarantine that it is in: on a server a namespace that is not there may have been lost.
     ///
     /// # Errors
     ///
@@ -40,26 +40,28 @@ impl Administration<'_> {
         self.store.administer(create)
     }
 
-    /// Starts a quarantine: grants nothing until every lease granted so far has expired, including any that the store
-    /// does not know. Returns how long that takes. For an operator who has restored a backup in a way that the store
-    /// cannot detect.
+    /// Starts a quarantine: grants nothing until every lease granted so far has expired, including
+    /// any that the store does not know. Returns how long that takes. For an operator who has
+    /// restored a backup in a way that the store cannot detect.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`]; [`StoreError::Invalid`] if the namespace is not there.
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`]; [`StoreError::Invalid`] if the
+    /// namespace is not there.
     pub fn start_quarantine(&mut self) -> Result<Duration, StoreError> {
         self.store.administer(quarantine)
     }
 
-    /// Declares that the namespace is new, so that it grants at once: creates it if it is not there, and ends its
-    /// quarantine. For an operator, or a test, who knows that no lease was ever granted in it. Does nothing if there is no
-    /// quarantine.
+    /// Declares that the namespace is new, so that it grants at once: creates it if it is not
+    /// there, and ends its quarantine. For an operator, or a test, who knows that no lease was ever
+    /// granted in it. Does nothing if there is no quarantine.
     ///
-    /// One conditional write: it takes place only if the quarantine's cause is [`QuarantineCause::New`](crate::QuarantineCause::New),
-    /// no node id was leased, and no other process has made the namespace anew or moved its quarantine since this store
-    /// has seen it first. A holder of a lease from before the store lost its memory does that when it renews: so who is not
-    /// sure calls [`create_namespace`](Self::create_namespace) first, and this after a third of the longest TTL and
-    /// some seconds.
+    /// One conditional write: it takes place only if the quarantine's cause is
+    /// [`QuarantineCause::New`](crate::QuarantineCause::New), no node id was leased, and no other
+    /// process has made the namespace anew or moved its quarantine since this store has seen it
+    /// first. A holder of a lease from before the store lost its memory does that when it renews:
+    /// so who is not sure calls [`create_namespace`](Self::create_namespace) first, and this after
+    /// a third of the longest TTL and some seconds.
     ///
     /// # Errors
     ///
@@ -71,8 +73,8 @@ impl Administration<'_> {
             .administer(|view, caller| end_quarantine(view, caller, has_leases))
     }
 
-    /// Ends a quarantine whatever it is for, as one that was set by a wrong clock. Whoever ends one too early lets ids
-    /// repeat: no process may hold a lease that the store has forgotten.
+    /// Ends a quarantine whatever it is for, as one that was set by a wrong clock. Whoever ends one
+    /// too early lets ids repeat: no process may hold a lease that the store has forgotten.
     ///
     /// # Errors
     ///
@@ -90,11 +92,12 @@ impl Administration<'_> {
         Ok(self.store.namespace_state()?.quarantined())
     }
 
-    /// Removes the namespace's leases and terms; its counter stays. From then on every acquire is refused as
-    /// [`StoreError::Dropped`] until a person opens it again: [`reopen_namespace`](Self::reopen_namespace). Does nothing
-    /// where the namespace is not there.
+    /// Removes the namespace's leases and terms; its counter stays. From then on every acquire is
+    /// refused as [`StoreError::Dropped`] until a person opens it again:
+    /// [`reopen_namespace`](Self::reopen_namespace). Does nothing where the namespace is not there.
     ///
-    /// Live leases are removed too: their holders go on until these leases end, and cannot renew them.
+    /// Live leases are removed too: their holders go on until these leases end, and cannot renew
+    /// them.
     ///
     /// # Errors
     ///
@@ -103,26 +106,30 @@ impl Administration<'_> {
         // A right that is missing is told before anything is written: this is no namespace's text.
         self.store.ready()?.clear("-")?;
         self.store.administer(drop_namespace)?;
-        // Also if an earlier drop was interrupted here: the mark is there, and the rest is removed now.
+        // Also if an earlier drop was interrupted here: the mark is there, and the rest is removed
+        // now.
         self.store.clear_dropped()
     }
 
-    /// Opens a namespace again that was dropped, by this store's terms, which may be other ones than before. Returns the
-    /// quarantine in which it waits until every lease from before has expired, unless they have.
+    /// Opens a namespace again that was dropped, by this store's terms, which may be other ones
+    /// than before. Returns the quarantine in which it waits until every lease from before has
+    /// expired, unless they have.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] if it was not dropped; [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    /// [`StoreError::Invalid`] if it was not dropped; [`StoreError::Unavailable`] and
+    /// [`StoreError::ClockSkew`].
     pub fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         self.store.administer(reopen)
     }
 
-    /// Lets this store take the place of its original, which is gone for good: it was moved by a dump or a snapshot that was
-    /// restored elsewhere. Returns the quarantine in which it waits until every lease has expired that the original may
-    /// have granted since. Does nothing where the store is no copy.
+    /// Lets this store take the place of its original, which is gone for good: it was moved by a
+    /// dump or a snapshot that was restored elsewhere. Returns the quarantine in which it waits
+    /// until every lease has expired that the original may have granted since. Does nothing where
+    /// the store is no copy.
     ///
-    /// Until then a copy refuses every operation as [`StoreError::FailedPrecondition`]. Whoever calls this while the original is in
-    /// use lets ids repeat: both grant the same node ids.
+    /// Until then a copy refuses every operation as [`StoreError::FailedPrecondition`]. Whoever
+    /// calls this while the original is in use lets ids repeat: both grant the same node ids.
     ///
     /// # Errors
     ///
@@ -131,20 +138,23 @@ impl Administration<'_> {
         self.store.administer(declare_moved)
     }
 
-    /// Lets a namespace of tagged UUIDs go on to its next key: the secret of the number after the one that is stored. Does
-    /// nothing if it is the stored one, so that the command may be repeated.
+    /// Lets a namespace of tagged UUIDs go on to its next key: the secret of the number after the
+    /// one that is stored. Does nothing if it is the stored one, so that the command may be
+    /// repeated.
     ///
-    /// From then on every acquire and renewal under the number before is refused as [`StoreError::KeyNumber`]. Leases that
-    /// there are go on until they end: after one longest TTL at most, nobody issues under the old key. So first give the new
-    /// secret to all readers, then to all holders, and call this last. Uniqueness does not rest on any of that.
+    /// From then on every acquire and renewal under the number before is refused as
+    /// [`StoreError::KeyNumber`]. Leases that there are go on until they end: after one longest TTL
+    /// at most, nobody issues under the old key. So first give the new secret to all readers, then
+    /// to all holders, and call this last. Uniqueness does not rest on any of that.
     ///
     /// # Errors
     ///
     /// - [`StoreError::KeyNumber`]: another number comes next;
-    /// - [`StoreError::Terms`]: the namespace has this number with another secret, or has no tagged UUIDs;
+    /// - [`StoreError::Terms`]: the namespace has this number with another secret, or has no tagged
+    ///   UUIDs;
     /// - [`StoreError::SecretTaken`]: the secret is another namespace's;
-    /// - [`StoreError::Invalid`]: it is the secret of the number before, the namespace is not there, or nobody has leased in
-    ///   it with a key;
+    /// - [`StoreError::Invalid`]: it is the secret of the number before, the namespace is not
+    ///   there, or nobody has leased in it with a key;
     /// - [`StoreError::Dropped`], and those of the engine.
     pub fn next_key(&mut self, number: KeyNumber, secret: &Secret) -> Result<(), StoreError> {
         let next = KeyCheck::tagged(number, &secret.cipher());
@@ -152,7 +162,8 @@ impl Administration<'_> {
             .administer(|view, caller| next_key(view, next, caller))
     }
 
-    /// Checks the store and its settings, for `randflake doctor` and similar tools: see [`Finding`].
+    /// Checks the store and its settings, for `randflake doctor` and similar tools: see
+    /// [`Finding`].
     ///
     /// # Errors
     ///
@@ -166,7 +177,8 @@ impl Administration<'_> {
         }
         findings.push(match self.store.state_of(&view) {
             Ok(state) => Finding::quarantine(state.quarantined(), state.quarantine_left()),
-            // A setting by which nothing may be granted. The findings before say which, and what to do.
+            // A setting by which nothing may be granted. The findings before say which, and what to
+            // do.
             Err(StoreError::FailedPrecondition(why)) => {
                 Finding::wrong("quarantine", "not known", why.to_string())
             }
@@ -175,15 +187,18 @@ impl Administration<'_> {
         Ok(findings)
     }
 
-    /// Lets records of this namespace be written in the highest version that this program knows, which older programs
-    /// cannot read. Needed once after an update that says so: until then both work side by side.
+    /// Lets records of this namespace be written in the highest version that this program knows,
+    /// which older programs cannot read. Needed once after an update that says so: until then both
+    /// work side by side.
     ///
-    /// Refused as [`Upgrade::OlderHolders`] while a holder lives that does not know the version, unless `force` is set. An
-    /// older program that meets an upgraded namespace writes nothing, issues until its lease ends, and says why.
+    /// Refused as [`Upgrade::OlderHolders`] while a holder lives that does not know the version,
+    /// unless `force` is set. An older program that meets an upgraded namespace writes nothing,
+    /// issues until its lease ends, and says why.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when there is no such namespace, [`StoreError::Dropped`], and those of the engine.
+    /// [`StoreError::Invalid`] when there is no such namespace, [`StoreError::Dropped`], and those
+    /// of the engine.
     pub fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
         let version = self.store.records.knows;
         // A mere look, so that a repetition of the command writes nothing.
@@ -194,14 +209,16 @@ impl Administration<'_> {
                 version: before,
             });
         }
-        // Whoever forces it has been told which leases stop; looking for them again would change nothing.
+        // Whoever forces it has been told which leases stop; looking for them again would change
+        // nothing.
         if force {
             self.store
                 .administer(|view, caller| raise(view, caller, None))?;
             return Ok(Upgrade::Done { before, version });
         }
         for _ in 0..UPGRADE_TRIES {
-            // A look before the announcement: nobody is kept from acquiring by an upgrade that is refused.
+            // A look before the announcement: nobody is kept from acquiring by an upgrade that is
+            // refused.
             let mut holders = self.older_holders()?;
             let mut announced = 0;
             if holders.is_empty() {
@@ -257,8 +274,9 @@ impl Administration<'_> {
 impl LeaseStore {
     /// Removes what a drop leaves but its mark, which waits for all leases that are removed.
     pub(super) fn clear_dropped(&mut self) -> Result<(), StoreError> {
-        // After the mark nothing is granted or renewed, so these are the last ends; also of leases that were renewed while
-        // the drop was on its way, and those that a wrong clock granted far ahead.
+        // After the mark nothing is granted or renewed, so these are the last ends; also of leases
+        // that were renewed while the drop was on its way, and those that a wrong clock granted far
+        // ahead.
         let records = self.records.list(0..=u32::MAX, usize::MAX)?;
         let latest_end = records.iter().map(|record| record.end).max().unwrap_or(0);
         if let Some(mark) = self.administer(|view, _| outlast(view, latest_end))? {

@@ -92,8 +92,8 @@ pub struct Catalog<'a> {
 }
 
 impl Catalog<'_> {
-    /// The names of all namespaces, as `lease::namespaces` of the crate `randflake-std` returns them;
-    /// `None` if there is no store yet.
+    /// The names of all namespaces, as `lease::namespaces` of the crate `randflake-std` returns
+    /// them; `None` if there is no store yet.
     ///
     /// # Errors
     ///
@@ -102,8 +102,8 @@ impl Catalog<'_> {
         names(self.store.ready()?.engine())
     }
 
-    /// A namespace as it is stored, as `lease::find` of the crate `randflake-std` returns it; `None`
-    /// if it does not exist.
+    /// A namespace as it is stored, as `lease::find` of the crate `randflake-std` returns it;
+    /// `None` if it does not exist.
     ///
     /// # Errors
     ///

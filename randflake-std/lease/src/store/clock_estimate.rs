@@ -1,7 +1,8 @@
 //! Estimate of the store's clock between two answers.
 //!
-//! The one place that knows what the store's clock should show: it says which times an operation may be decided by, from
-//! when to when a renewal without a read may be written, and that the clock stepped.
+//! The one place that knows what the store's clock should show: it says which times an operation
+//! may be decided by, from when to when a renewal without a read may be written, and that the clock
+//! stepped.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
@@ -95,9 +96,10 @@ impl ClockEstimate {
         }
     }
 
-    /// The times at which the store's clock may have been read in an exchange, and the comparison with the wall clock that
-    /// they rest on. They follow from the `last` answer, if there is one and it may be relied on; else from the wall
-    /// clock, with which the store's is compared by this. `None` if they are not to be compared.
+    /// The times at which the store's clock may have been read in an exchange, and the comparison
+    /// with the wall clock that they rest on. They follow from the `last` answer, if there is one
+    /// and it may be relied on; else from the wall clock, with which the store's is compared by
+    /// this. `None` if they are not to be compared.
     pub(super) fn window(
         last: Option<&Self>,
         store: Duration,
@@ -114,8 +116,8 @@ impl ClockEstimate {
         }
     }
 
-    /// When a renewal that is sent now without a read may be written: the store's clock, at the least, and the times that
-    /// it may show. `None` if the clocks have to be compared first.
+    /// When a renewal that is sent now without a read may be written: the store's clock, at the
+    /// least, and the times that it may show. `None` if the clocks have to be compared first.
     pub(super) fn blind(&self, sent: &Moment) -> Option<(Duration, ClockWindow)> {
         let now = self.at(sent);
         let near = self.by_wall_clock(sent, sent)?;
@@ -127,7 +129,8 @@ impl ClockEstimate {
         self.compared
     }
 
-    /// Milliseconds by which the store's clock stepped since the last answer, if it is not where it must be.
+    /// Milliseconds by which the store's clock stepped since the last answer, if it is not where it
+    /// must be.
     pub(super) fn step(&self, store: Duration, exchange: &Exchange) -> Option<i64> {
         if self.by_last_answer(exchange).allows(store) {
             return None;
@@ -139,7 +142,8 @@ impl ClockEstimate {
         Some(ms(store) - ms(expected))
     }
 
-    /// What it shows at a moment, at the least: the store read its clock before this machine had the reply.
+    /// What it shows at a moment, at the least: the store read its clock before this machine had
+    /// the reply.
     fn at(&self, moment: &Moment) -> Duration {
         self.store
             .saturating_add(since(moment, &self.answer.received))
@@ -152,14 +156,16 @@ impl ClockEstimate {
         ClockWindow::of_store(self.at(&exchange.sent), self.store.saturating_add(latest))
     }
 
-    /// Whether it may have come to show this in small steps, none of which is a leap, and has to be compared anew.
+    /// Whether it may have come to show this in small steps, none of which is a leap, and has to be
+    /// compared anew.
     fn has_drifted_to(&self, store: Duration, exchange: &Exchange) -> bool {
         let near = self.by_wall_clock(&exchange.sent, &exchange.received);
         self.by_last_answer(exchange).allows(store) && !near.is_some_and(|it| it.allows(store))
     }
 
-    /// What it may show without being compared anew: near what the wall clock showed then, carried on by the monotonic
-    /// clock, if that was not too long ago. The wall clock itself may have been set since.
+    /// What it may show without being compared anew: near what the wall clock showed then, carried
+    /// on by the monotonic clock, if that was not too long ago. The wall clock itself may have been
+    /// set since.
     fn by_wall_clock(&self, sent: &Moment, received: &Moment) -> Option<ClockWindow> {
         let wall = self.compared.wall?;
         let at = |moment: &Moment| wall.saturating_add(since(moment, &self.compared));

@@ -43,7 +43,8 @@ impl Counter<'_> {
     }
 
     /// Reserves the next `count` numbers. Not idempotent: after an unknown outcome, reserve again,
-    /// which may leave a gap. Numbers with dates are those of the period that the store's clock shows.
+    /// which may leave a gap. Numbers with dates are those of the period that the store's clock
+    /// shows.
     ///
     /// # Errors
     ///
@@ -116,22 +117,22 @@ impl Counter<'_> {
     ///
     /// [`CounterError::Invalid`] when the counter has reserved numbers or was resumed, and
     /// [`CounterError::OtherTerms`] if it then counts otherwise; [`CounterError::Lost`] when it may
-    /// have gone back; [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen
-    /// numbers of it; and the engine's errors.
+    /// have gone back; [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has
+    /// seen numbers of it; and the engine's errors.
     pub fn create(&mut self) -> Result<(), CounterError> {
         self.update(create)
     }
 
     /// Continues at `number`, or at the counter's position if that is higher; returns which.
     ///
-    /// For an operator: to begin at a number other than 1, and after a data loss, when `number` must
-    /// be higher than every number ever reserved. A counter with steps continues at the next of its
-    /// numbers.
+    /// For an operator: to begin at a number other than 1, and after a data loss, when `number`
+    /// must be higher than every number ever reserved. A counter with steps continues at the next
+    /// of its numbers.
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::MAX_NUMBER), or
-    /// has no date, or one that the store's clock has not reached, where numbers have dates;
+    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::MAX_NUMBER),
+    /// or has no date, or one that the store's clock has not reached, where numbers have dates;
     /// [`CounterError::OtherTerms`]; and the engine's errors.
     pub fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
         self.update(|view, caller| resume(view, caller, number))

@@ -9,9 +9,9 @@ use crate::types::{EngineError, Namespace, StoreError};
 
 /// A store that is opened when it is first used, and after a failure by the next use.
 ///
-/// To open a store is to call it, and fails when its server does not answer. Deferred, this is part of the first acquire: so
-/// `Builder::wait` waits for a server that cannot be reached yet, and `Builder::build_async`
-/// connects in the thread that it builds in.
+/// To open a store is to call it, and fails when its server does not answer. Deferred, this is part
+/// of the first acquire: so `Builder::wait` waits for a server that cannot be reached yet, and
+/// `Builder::build_async` connects in the thread that it builds in.
 ///
 /// The store must be of the same namespace, or every use is refused as [`StoreError::Invalid`].
 ///

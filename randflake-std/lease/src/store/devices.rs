@@ -36,8 +36,8 @@ pub struct Devices<'a> {
 }
 
 impl Devices<'_> {
-    /// Reads or writes a device's record: its owner, and the counter of its last ticket. Returns the
-    /// record as it is now.
+    /// Reads or writes a device's record: its owner, and the counter of its last ticket. Returns
+    /// the record as it is now.
     ///
     /// # Errors
     ///
@@ -80,8 +80,8 @@ impl Devices<'_> {
         })
     }
 
-    /// Leases a node id for a device, for at least one tick and at most the namespace's longest TTL.
-    /// The store's records name the holder `device/` and the device's number in hex.
+    /// Leases a node id for a device, for at least one tick and at most the namespace's longest
+    /// TTL. The store's records name the holder `device/` and the device's number in hex.
     ///
     /// It blocks: see [how long](crate#how-long-calls-block).
     ///
@@ -110,13 +110,13 @@ impl Devices<'_> {
         })
     }
 
-    /// Finds a device's lease, whichever server of the namespace acquired or renewed it last. If the
-    /// device has several, returns the one that began last.
+    /// Finds a device's lease, whichever server of the namespace acquired or renewed it last. If
+    /// the device has several, returns the one that began last.
     ///
     /// It reads the whole list of leases; for many devices, [`leases`](Self::leases) reads it once.
     /// Make no ticket of it before you have [renewed](DeviceLease::renew) it or taken a counter by
-    /// [`request`](Self::request): until a later write, a crash of the store may undo what it has only
-    /// shown.
+    /// [`request`](Self::request): until a later write, a crash of the store may undo what it has
+    /// only shown.
     ///
     /// # Errors
     ///
@@ -193,14 +193,14 @@ impl Records {
     }
 }
 
-/// A node id leased for a device: a server holds the lease and sends the device [tickets](Ticket) for it, over any
-/// channel.
+/// A node id leased for a device: a server holds the lease and sends the device [tickets](Ticket)
+/// for it, over any channel.
 ///
-/// The server renews the lease like any holder, and sends a ticket after each renewal; the device can
-/// issue until its last ticket expires. [`Devices`] acquires a lease, and finds it again after a
-/// restart or on another server. The store also keeps the owner of each device and the counter of its
-/// last ticket: take the next one with [`Devices::request`] before each ticket, or keep it yourself.
-/// The next one must be higher.
+/// The server renews the lease like any holder, and sends a ticket after each renewal; the device
+/// can issue until its last ticket expires. [`Devices`] acquires a lease, and finds it again after
+/// a restart or on another server. The store also keeps the owner of each device and the counter of
+/// its last ticket: take the next one with [`Devices::request`] before each ticket, or keep it
+/// yourself. The next one must be higher.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -248,14 +248,15 @@ impl DeviceLease {
         })
     }
 
-    /// Moves the end of the lease to `ttl` from now, never back. Send the device a new [ticket](Self::ticket)
-    /// afterwards.
+    /// Moves the end of the lease to `ttl` from now, never back. Send the device a new
+    /// [ticket](Self::ticket) afterwards.
     ///
     /// # Errors
     ///
     /// The lease is unchanged.
     ///
-    /// - [`Lost`](DeviceLeaseError::Lost): it has expired or was released, so the device needs another one;
+    /// - [`Lost`](DeviceLeaseError::Lost): it has expired or was released, so the device needs
+    ///   another one;
     /// - [`Store`](DeviceLeaseError::Store).
     pub fn renew(&mut self, store: &mut LeaseStore, ttl: Duration) -> Result<(), DeviceLeaseError> {
         check_form(store.namespace().key_check())?;
@@ -270,15 +271,17 @@ impl DeviceLease {
         Ok(())
     }
 
-    /// Ends the lease at a time since the Unix epoch, by the device's clock, from which on the device **will never use
-    /// it**. Later ticks are free for others at once.
+    /// Ends the lease at a time since the Unix epoch, by the device's clock, from which on the
+    /// device **will never use it**. Later ticks are free for others at once.
     ///
-    /// Only the device knows that time: its horizon ([`HorizonStore::unix_s`](randflake_core::HorizonStore::unix_s)),
-    /// if it has one and begins no further block of the lease. If the device does not report it, let the lease expire.
+    /// Only the device knows that time: its horizon
+    /// ([`HorizonStore::unix_s`](randflake_core::HorizonStore::unix_s)), if it has one and begins
+    /// no further block of the lease. If the device does not report it, let the lease expire.
     /// Releasing an expired lease does nothing.
     ///
-    /// Another server that has found the lease does not notice, and its tickets would still have the old end. If
-    /// several servers serve one device, each must [renew](Self::renew) before it makes a ticket.
+    /// Another server that has found the lease does not notice, and its tickets would still have
+    /// the old end. If several servers serve one device, each must [renew](Self::renew) before it
+    /// makes a ticket.
     ///
     /// # Errors
     ///
@@ -293,16 +296,16 @@ impl DeviceLease {
         store.release(&[Grant { end, ..self.grant }])
     }
 
-    /// Makes a ticket of the lease as it is now, under the key of the device's tickets. The device refuses a counter
-    /// that is not higher than the last one.
+    /// Makes a ticket of the lease as it is now, under the key of the device's tickets. The device
+    /// refuses a counter that is not higher than the last one.
     ///
-    /// The key must not be that of ids. A caller that has both must compare them (`key == ids_key`, in constant time),
-    /// as `randflake lease ticket` does; this function sees only one.
+    /// The key must not be that of ids. A caller that has both must compare them (`key == ids_key`,
+    /// in constant time), as `randflake lease ticket` does; this function sees only one.
     ///
     /// # Errors
     ///
-    /// [`MakeTicketError`] when the counter is not 1 to [`Ticket::MAX_COUNTER`], or the lease fits no ticket: see
-    /// [`Ticket::of`].
+    /// [`MakeTicketError`] when the counter is not 1 to [`Ticket::MAX_COUNTER`], or the lease fits
+    /// no ticket: see [`Ticket::of`].
     pub fn ticket(&self, counter: u32, key: &Secret) -> Result<[u8; Ticket::LEN], MakeTicketError> {
         let Grant {
             node_id,

@@ -8,32 +8,41 @@ use super::LeaseStore;
 use crate::rules::{Continuity, Key, Keys, Removal, Write, WriteOutcome, history};
 use crate::types::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 
-/// Where the records of one namespace are kept: texts of one line under [`Key`]s. It decides nothing, and reads none of
-/// them. Each is kept under the name that [`Key::scope`] returns: the namespace's, or for a claim the empty one.
+/// Where the records of one namespace are kept: texts of one line under [`Key`]s. It decides
+/// nothing, and reads none of them. Each is kept under the name that [`Key::scope`] returns: the
+/// namespace's, or for a claim the empty one.
 ///
 /// # Contract
 ///
-/// 1. **Read** gives the texts as they are at one moment, or as they were one after the other, together with
-///    the engine's clock and its [`Continuity`] of then. What it creates for itself (tables, a file) is empty.
-/// 2. **Write** writes all of a [`Write`] or nothing. It writes only if every text still is what was expected, the
-///    clock is in its window, the engine still is what the fingerprint says, and no setting is a fault; else it
-///    returns [`WriteOutcome::Stale`]. It returns [`WriteOutcome::Written`] only when the write survives a crash.
-///    What a read shows may be lost in a crash until a later write is done: the rules answer nothing from a read alone
-///    that a holder relies on.
-/// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node ids.
-/// 4. The cost of a read and a write depends on what is read and written, not on what else is there.
-/// 5. An engine may hold a lock from a read with state to its write. Further reads and `remove` may come meanwhile, and
-///    use the same lock. `write`, `remove` and `abandon` release it. A write without it is stale.
-/// 6. A loss that the engine notices changes its fingerprint before the read returns, and no crash undoes that. An engine
-///    that keeps something outside of the records also keeps the latest end of all writes there
-///    ([`latest_end_unix_ms`](Write::latest_end_unix_ms)), and returns it after a loss.
-/// 7. A **new** engine, in which nothing was ever written, says [`is_absence_certain`](Continuity::is_absence_certain) only if
-///    it would also show that everything was deleted, as one does that keeps a mark outside of its records. Then the first
-///    acquire is granted at once. Otherwise a new namespace waits until a person
-///    [declares it new](crate::Administration::end_quarantine).
+/// 1. **Read** gives the texts as they are at one moment, or as they were one after the other,
+///    together with the engine's clock and its [`Continuity`] of then. What it creates for itself
+///    (tables, a file) is empty.
+/// 2. **Write** writes all of a [`Write`] or nothing. It writes only if every text still is what
+///    was expected, the clock is in its window, the engine still is what the fingerprint says, and
+///    no setting is a fault; else it returns [`WriteOutcome::Stale`]. It returns
+///    [`WriteOutcome::Written`] only when the write survives a crash. What a read shows may be lost
+///    in a crash until a later write is done: the rules answer nothing from a read alone that a
+///    holder relies on.
+/// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node
+///    ids.
+/// 4. The cost of a read and a write depends on what is read and written, not on what else is
+///    there.
+/// 5. An engine may hold a lock from a read with state to its write. Further reads and `remove` may
+///    come meanwhile, and use the same lock. `write`, `remove` and `abandon` release it. A write
+///    without it is stale.
+/// 6. A loss that the engine notices changes its fingerprint before the read returns, and no crash
+///    undoes that. An engine that keeps something outside of the records also keeps the latest end
+///    of all writes there ([`latest_end_unix_ms`](Write::latest_end_unix_ms)), and returns it after
+///    a loss.
+/// 7. A **new** engine, in which nothing was ever written, says
+///    [`is_absence_certain`](Continuity::is_absence_certain) only if it would also show that
+///    everything was deleted, as one does that keeps a mark outside of its records. Then the first
+///    acquire is granted at once. Otherwise a new namespace waits until a person [declares it
+///    new](crate::Administration::end_quarantine).
 ///
-/// `profile`, `read` and `write` are what the rules need. The others are here because a read and a write of one namespace
-/// cannot say them: what concerns all namespaces, removals too large for a transaction, and the connection.
+/// `profile`, `read` and `write` are what the rules need. The others are here because a read and a
+/// write of one namespace cannot say them: what concerns all namespaces, removals too large for a
+/// transaction, and the connection.
 pub trait Engine: Send + Debug {
     /// What it is, and what it can do.
     fn profile(&self) -> Profile;
@@ -45,8 +54,8 @@ pub trait Engine: Send + Debug {
     /// [`EngineError`].
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError>;
 
-    /// Writes what was decided from the last read, or, with a [blind renewal](Profile::blind_renewal), from what was
-    /// written last.
+    /// Writes what was decided from the last read, or, with a [blind
+    /// renewal](Profile::blind_renewal), from what was written last.
     ///
     /// # Errors
     ///
@@ -62,9 +71,9 @@ pub trait Engine: Send + Debug {
         Ok(Vec::new())
     }
 
-    /// The text of [`Key::Namespace`] of each namespace that is kept here, or of one only, by name. Creates nothing: `None`
-    /// if there is no store yet. A read is of one namespace, and may create tables. No more than
-    /// [`NAMES_LISTED`](super::NAMES_LISTED) are of use.
+    /// The text of [`Key::Namespace`] of each namespace that is kept here, or of one only, by name.
+    /// Creates nothing: `None` if there is no store yet. A read is of one namespace, and may create
+    /// tables. No more than [`NAMES_LISTED`](super::NAMES_LISTED) are of use.
     ///
     /// # Errors
     ///
@@ -81,8 +90,9 @@ pub trait Engine: Send + Debug {
     /// As for `write`.
     fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError>;
 
-    /// The engine in which all stores of the same server meet, if this is one of several that a user may take for one:
-    /// database 0 of a Redis server, seen from another database. Claims of secrets are kept there too.
+    /// The engine in which all stores of the same server meet, if this is one of several that a
+    /// user may take for one: database 0 of a Redis server, seen from another database. Claims of
+    /// secrets are kept there too.
     ///
     /// # Errors
     ///
@@ -94,15 +104,16 @@ pub trait Engine: Send + Debug {
     /// Nothing follows from the last read.
     fn abandon(&mut self) {}
 
-    /// Whether the connection that it kept has broken since it was last used or asked, as far as is known without a round
-    /// trip.
+    /// Whether the connection that it kept has broken since it was last used or asked, as far as is
+    /// known without a round trip.
     fn has_disconnected(&mut self) -> bool {
         false
     }
 
-    /// Looks whether the store is what this process saw last: cheap, without an exclusive lock, and without a change.
-    /// A holder calls it between renewals, as often as [`look_every`](Profile::look_every) says. After a failed call it
-    /// reads its leases instead, if the engine [has a clock of its own](Profile::has_own_clock).
+    /// Looks whether the store is what this process saw last: cheap, without an exclusive lock, and
+    /// without a change. A holder calls it between renewals, as often as
+    /// [`look_every`](Profile::look_every) says. After a failed call it reads its leases instead,
+    /// if the engine [has a clock of its own](Profile::has_own_clock).
     ///
     /// # Errors
     ///
@@ -117,7 +128,8 @@ pub trait Engine: Send + Debug {
         _ = ttl;
     }
 
-    /// The store that takes this one's place at the first use, if this only [opens](super::deferred) another.
+    /// The store that takes this one's place at the first use, if this only
+    /// [opens](super::deferred) another.
     ///
     /// # Errors
     ///
@@ -132,14 +144,16 @@ pub trait Engine: Send + Debug {
 pub enum Look {
     /// It has everything that this process has seen there, as far as is known.
     Same,
-    /// It may have lost something since, or is not known: the holder reads its leases, or renews them, at once.
+    /// It may have lost something since, or is not known: the holder reads its leases, or renews
+    /// them, at once.
     Changed,
-    /// It is gone, another one, or older than this process has seen it, and why that is clear. Others may be granted the
-    /// same node ids, so the holder stops at once.
+    /// It is gone, another one, or older than this process has seen it, and why that is clear.
+    /// Others may be granted the same node ids, so the holder stops at once.
     Lost(String),
 }
 
-/// How often holders look at a store in files, which others can exchange without a sign. A look is a few system calls.
+/// How often holders look at a store in files, which others can exchange without a sign. A look is
+/// a few system calls.
 pub const LOOK_AT_FILES_EVERY: Duration = Duration::from_secs(1);
 
 /// What an engine is, and what it can do.
@@ -153,23 +167,26 @@ pub struct Profile {
     pub node_ids: (u32, u32),
     /// How many earlier leases of a node id it keeps.
     pub history: u64,
-    /// The least longest TTL that a namespace which is not there is taken to have had: leases of it may be in use for so
-    /// long. Zero if whoever comes brings the same one, as one process after the other of one deployment does.
+    /// The least longest TTL that a namespace which is not there is taken to have had: leases of it
+    /// may be in use for so long. Zero if whoever comes brings the same one, as one process after
+    /// the other of one deployment does.
     pub assumed_max_ttl: Duration,
     /// Number of its database, on a server whose databases share claims of secrets: see
     /// [`whole_server`](Engine::whole_server).
     pub database: Option<u32>,
     /// Its clock is another machine's, as a server's is.
     pub has_own_clock: bool,
-    /// Clients look for free node ids at the same time, so that each should begin elsewhere. Otherwise all begin at
-    /// [`search_from`](Continuity::search_from).
+    /// Clients look for free node ids at the same time, so that each should begin elsewhere.
+    /// Otherwise all begin at [`search_from`](Continuity::search_from).
     pub is_shared: bool,
     /// A renewal is written without a read before.
     pub blind_renewal: bool,
-    /// How many node ids one write may have: an acquire of more is refused, renewals and releases are split.
+    /// How many node ids one write may have: an acquire of more is refused, renewals and releases
+    /// are split.
     pub max_batch: usize,
-    /// How often a holder [looks](Engine::look) at it between renewals, on a server no more often than a twentieth of the
-    /// TTL; `None` if a failed call or a broken connection tells of everything that a look could find.
+    /// How often a holder [looks](Engine::look) at it between renewals, on a server no more often
+    /// than a twentieth of the TTL; `None` if a failed call or a broken connection tells of
+    /// everything that a look could find.
     pub look_every: Option<Duration>,
 }
 
@@ -198,9 +215,11 @@ impl Profile {
 pub struct Ask<'a> {
     /// Keys and ranges of keys to read.
     pub keys: &'a [Keys],
-    /// How many texts of each range, the first ones in the order of keys; an engine without an order gives all.
+    /// How many texts of each range, the first ones in the order of keys; an engine without an
+    /// order gives all.
     pub limit: Option<usize>,
-    /// Whether the time and the continuity are wanted too; else the answer need not have them, and nothing is locked.
+    /// Whether the time and the continuity are wanted too; else the answer need not have them, and
+    /// nothing is locked.
     pub with_state: bool,
 }
 

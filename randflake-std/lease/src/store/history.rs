@@ -31,16 +31,18 @@ pub struct HistoryReader<'a> {
 }
 
 impl HistoryReader<'_> {
-    /// Returns the leases of some node ids, also earlier ones: who held which, and when. A lease is kept for 400 days after
-    /// its end, and at most the last 65,536 of a node id. [`StaticStore`](crate::StaticStore) keeps only the last one.
+    /// Returns the leases of some node ids, also earlier ones: who held which, and when. A lease is
+    /// kept for 400 days after its end, and at most the last 65,536 of a node id.
+    /// [`StaticStore`](crate::StaticStore) keeps only the last one.
     ///
-    /// An acquire of a node id that was leased before writes the earlier lease to the history, in the same transaction;
-    /// renewals and releases do not touch it. Each lease has the hash of the one before it, so [`History`] reports a lease
-    /// that was changed or removed.
+    /// An acquire of a node id that was leased before writes the earlier lease to the history, in
+    /// the same transaction; renewals and releases do not touch it. Each lease has the hash of the
+    /// one before it, so [`History`] reports a lease that was changed or removed.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
+    /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout
+    /// or secret.
     pub fn read(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         let state = self.store.namespace_state()?;
         let histories = self.store.records.histories(node_ids, state.now)?;
@@ -51,12 +53,12 @@ impl HistoryReader<'_> {
         Ok(history)
     }
 
-    /// Returns who held a node id at a tick of the layout. Reads a few records however long the history is: of 65,536
-    /// leases some twenty, one after the other.
+    /// Returns who held a node id at a tick of the layout. Reads a few records however long the
+    /// history is: of 65,536 leases some twenty, one after the other.
     ///
-    /// Of the hashes it checks that of the lease it finds; [`read`](Self::read) checks all. `Nobody` is said only
-    /// where the leases before and after the tick are there, or where none was before. Where one is missing or changed, it
-    /// reads all of them.
+    /// Of the hashes it checks that of the lease it finds; [`read`](Self::read) checks all.
+    /// `Nobody` is said only where the leases before and after the tick are there, or where none
+    /// was before. Where one is missing or changed, it reads all of them.
     ///
     /// # Errors
     ///
@@ -78,7 +80,8 @@ impl Records {
         node_ids: RangeInclusive<u32>,
         now: StoreTime,
     ) -> Result<Vec<(u32, NodeHistory)>, EngineError> {
-        // Whether the latest lease is gone is asked for one node id: of all that would be a read for each.
+        // Whether the latest lease is gone is asked for one node id: of all that would be a read
+        // for each.
         let first = *node_ids.start();
         if first == *node_ids.end() {
             return Ok(vec![(first, self.history_of(first, None, now)?)]);
@@ -89,7 +92,8 @@ impl Records {
             .collect()
     }
 
-    /// The leases of a node id that are kept; with a tick, at least those that tell who had the node id then.
+    /// The leases of a node id that are kept; with a tick, at least those that tell who had the
+    /// node id then.
     pub(super) fn history_of(
         &mut self,
         node_id: u32,
@@ -116,8 +120,9 @@ impl Records {
         Ok(history)
     }
 
-    /// The last lease that begins at or before a tick, and the one after it, by bisection: counts and starts both grow.
-    /// `None` if they are not as they should be, or another one has misled it: the [`chain`](Self::chain) says where.
+    /// The last lease that begins at or before a tick, and the one after it, by bisection: counts
+    /// and starts both grow. `None` if they are not as they should be, or another one has misled
+    /// it: the [`chain`](Self::chain) says where.
     fn around(
         &mut self,
         latest: &NodeRecord,
@@ -160,8 +165,9 @@ impl Records {
         })
     }
 
-    /// The latest lease and all that it follows on, from the oldest one that is kept; and where one of them should be there
-    /// and is not, or is another. Each is compared with the hash in the one after it.
+    /// The latest lease and all that it follows on, from the oldest one that is kept; and where one
+    /// of them should be there and is not, or is another. Each is compared with the hash in the one
+    /// after it.
     pub(super) fn chain(
         &mut self,
         latest: &NodeRecord,
@@ -215,7 +221,8 @@ impl Records {
         Ok(NodeHistory::new(found, cut))
     }
 
-    /// The lease that is kept where the one after the latest would be: later ones were, and their record is gone.
+    /// The lease that is kept where the one after the latest would be: later ones were, and their
+    /// record is gone.
     fn kept_behind(
         &mut self,
         node_id: u32,
@@ -235,8 +242,8 @@ impl Records {
         Ok(Some(kept).filter(|_| is_same))
     }
 
-    /// Now and then, removes leases that ended long ago before one that was just granted. What fails is done by a later
-    /// one.
+    /// Now and then, removes leases that ended long ago before one that was just granted. What
+    /// fails is done by a later one.
     pub(super) fn prune(&mut self, granted: &NodeRecord) {
         let HistoryLink { count, .. } = granted.past;
         if count > 0 && count.is_multiple_of(PRUNED_EVERY) {
@@ -251,7 +258,8 @@ impl Records {
         let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
         let from = granted.start.saturating_sub(kept);
         let oldest = count.saturating_sub(self.profile.history);
-        // Ends are in the order of counts. The last one that was read and is over: all before it are.
+        // Ends are in the order of counts. The last one that was read and is over: all before it
+        // are.
         let mut last = None;
         let (mut low, mut high) = (oldest, count);
         while low < high {

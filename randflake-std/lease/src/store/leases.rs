@@ -60,8 +60,8 @@ impl Pending {
 impl LeaseStore {
     /// Grants all that the request asks for at once, or nothing.
     ///
-    /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
-    /// repeated here, gets what the lost one was granted.
+    /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the
+    /// same request, repeated here, gets what the lost one was granted.
     ///
     /// # Errors
     ///
@@ -108,9 +108,9 @@ impl LeaseStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when the TTL is over the namespace's longest, [`StoreError::ClockSkew`] when the
-    /// store's clock has leapt since its last answer, and [`StoreError::Unavailable`]; the same renewal may be
-    /// made again.
+    /// [`StoreError::Invalid`] when the TTL is over the namespace's longest,
+    /// [`StoreError::ClockSkew`] when the store's clock has leapt since its last answer, and
+    /// [`StoreError::Unavailable`]; the same renewal may be made again.
     pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewal, StoreError> {
         self.limit_for(ttl)?;
         let leases: Vec<_> = grants
@@ -125,8 +125,8 @@ impl LeaseStore {
         })
     }
 
-    /// Ends each grant at its `end`, which the caller has set to the first unused tick. Grants that are no longer held
-    /// stay as they are.
+    /// Ends each grant at its `end`, which the caller has set to the first unused tick. Grants that
+    /// are no longer held stay as they are.
     ///
     /// # Errors
     ///
@@ -147,15 +147,17 @@ impl LeaseStore {
         Ok(())
     }
 
-    /// Renews grants whose holder is elsewhere, as [`renew`](Self::renew) does: a server calls it for its clients.
+    /// Renews grants whose holder is elsewhere, as [`renew`](Self::renew) does: a server calls it
+    /// for its clients.
     ///
-    /// Each grant comes with what its last write gave. The holder that made the record's last write goes on; a copy of it,
-    /// which presents an older one, gets [`Loss::Contested`]. The same request, repeated here or through another store of
-    /// the namespace, gets the same answer.
+    /// Each grant comes with what its last write gave. The holder that made the record's last write
+    /// goes on; a copy of it, which presents an older one, gets [`Loss::Contested`]. The same
+    /// request, repeated here or through another store of the namespace, gets the same answer.
     ///
     /// # Errors
     ///
-    /// As for `renew`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
+    /// As for `renew`; and [`StoreError::Invalid`] when the request made the last write of one of
+    /// the grants.
     pub fn renew_for_client(
         &mut self,
         grants: &[ClientGrant],
@@ -174,12 +176,14 @@ impl LeaseStore {
         })
     }
 
-    /// Ends grants whose holder is elsewhere, as [`release`](Self::release) does. Returns for each, in the order given, why
-    /// nothing was released: a copy of the holder gets [`Loss::Contested`], and the lease stays as it is.
+    /// Ends grants whose holder is elsewhere, as [`release`](Self::release) does. Returns for each,
+    /// in the order given, why nothing was released: a copy of the holder gets [`Loss::Contested`],
+    /// and the lease stays as it is.
     ///
     /// # Errors
     ///
-    /// As for `release`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
+    /// As for `release`; and [`StoreError::Invalid`] when the request made the last write of one of
+    /// the grants.
     pub fn release_for_client(
         &mut self,
         grants: &[ClientGrant],
@@ -196,8 +200,8 @@ impl LeaseStore {
         Ok(outcomes)
     }
 
-    /// Checks leases as a renewal of `ttl` ticks would, by one read where the store can. Nothing is written, and no clock is
-    /// compared.
+    /// Checks leases as a renewal of `ttl` ticks would, by one read where the store can. Nothing is
+    /// written, and no clock is compared.
     ///
     /// # Errors
     ///
@@ -225,7 +229,8 @@ impl LeaseStore {
         self.list_from(0, usize::MAX)
     }
 
-    /// Returns the first `most` records from a node id on, in order of node ids, including leases that have expired.
+    /// Returns the first `most` records from a node id on, in order of node ids, including leases
+    /// that have expired.
     ///
     /// # Errors
     ///
@@ -291,7 +296,8 @@ impl LeaseStore {
         leases: &[CurrentLease],
         ttl: u64,
     ) -> Result<Completed<Renewals>, StoreError> {
-        // Before the first chunk, which may find another namespace and remember its namespace nonce.
+        // Before the first chunk, which may find another namespace and remember its namespace
+        // nonce.
         let namespace_nonce = self.seen.namespace_nonce();
         let max_batch = self.records.profile.max_batch;
         // Also of none: the namespace is looked at, and the time returned.
@@ -321,8 +327,8 @@ impl LeaseStore {
         let completed = self
             .try_renew(leases, ttl)
             .map_err(|failure| self.note_unconfirmed(failure))?;
-        // Also for holders elsewhere: a namespace that has had a lease is not new, whatever the store
-        // says later.
+        // Also for holders elsewhere: a namespace that has had a lease is not new, whatever the
+        // store says later.
         for record in completed.answer.iter().flatten() {
             self.seen.note(record);
         }
@@ -347,8 +353,8 @@ impl LeaseStore {
         )
     }
 
-    /// Renews leases by the same rule, on what this process wrote last and the estimate of the store's clock. The engine
-    /// writes only if all of that is still so.
+    /// Renews leases by the same rule, on what this process wrote last and the estimate of the
+    /// store's clock. The engine writes only if all of that is still so.
     fn renew_blind(&mut self, leases: &[CurrentLease], ttl: u64) -> Result<BlindRenewal, Failure> {
         // Before all else: unless it stepped, the store's clock is no earlier at the write than the
         // estimate for now.
@@ -425,8 +431,8 @@ impl LeaseStore {
     }
 }
 
-/// The leases of presented grants. A node id that is named twice is refused before anything is written: no engine writes a
-/// key twice at once.
+/// The leases of presented grants. A node id that is named twice is refused before anything is
+/// written: no engine writes a key twice at once.
 fn client_leases(
     grants: &[ClientGrant],
     request: &RequestId,

@@ -1,4 +1,5 @@
-//! A file that is locked, and a short text in it: what the engines in files know outside of what they keep.
+//! A file that is locked, and a short text in it: what the engines in files know outside of what
+//! they keep.
 //!
 //! Two versions are written in turns, so that one is whole whatever happens during a write.
 
@@ -22,8 +23,9 @@ pub struct FileKind {
     pub name: &'static str,
 }
 
-/// A file's path without links. Its directory must be there: one that is missing may be a volume that was not mounted,
-/// with the file in it, or a mistyped path, where a second store would grant what the first one has granted.
+/// A file's path without links. Its directory must be there: one that is missing may be a volume
+/// that was not mounted, with the file in it, or a mistyped path, where a second store would grant
+/// what the first one has granted.
 ///
 /// # Errors
 ///
@@ -49,10 +51,12 @@ pub struct LockedFile {
 }
 
 impl LockedFile {
-    /// Waits for the lock; creates the file if it is not there. `None` when others have held it for so long.
+    /// Waits for the lock; creates the file if it is not there. `None` when others have held it for
+    /// so long.
     ///
-    /// A lock without time limit would hang behind a process that was paused while it had it, so this asks again and
-    /// again: at random intervals that do not grow, or some of many processes would starve.
+    /// A lock without time limit would hang behind a process that was paused while it had it, so
+    /// this asks again and again: at random intervals that do not grow, or some of many processes
+    /// would starve.
     ///
     /// # Errors
     ///
@@ -97,8 +101,8 @@ impl LockedFile {
         there.is_ok_and(|there| ours.is_ok_and(|ours| private_file::is_same(&there, &ours)))
     }
 
-    /// Whether it has something else than this process has read and written there. Nobody else writes while it has the
-    /// lock, unless they know nothing of that.
+    /// Whether it has something else than this process has read and written there. Nobody else
+    /// writes while it has the lock, unless they know nothing of that.
     ///
     /// # Errors
     ///
@@ -121,8 +125,8 @@ impl LockedFile {
         (self.version.writes, &self.version.text)
     }
 
-    /// Writes another text, which is on the disk when it returns if it `is_durable`. If that fails, the file has what it
-    /// had, or the new.
+    /// Writes another text, which is on the disk when it returns if it `is_durable`. If that fails,
+    /// the file has what it had, or the new.
     ///
     /// # Errors
     ///
@@ -160,8 +164,8 @@ impl LockedFile {
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        // Closing would not be enough: a child that was forked meanwhile has the file open as well. In that child the lock is
-        // its parent's.
+        // Closing would not be enough: a child that was forked meanwhile has the file open as well.
+        // In that child the lock is its parent's.
         if !self.fork_guard.is_in_child() {
             let _closing_unlocks_too = self.file.unlock();
         }
@@ -191,7 +195,8 @@ fn read(file: &File, path: &Path, kind: &FileKind) -> Result<Version, EngineErro
     let versions = versions.filter_map(|bytes| Version::from_bytes(bytes, kind.magic));
     match versions.max_by_key(|version| version.writes) {
         Some(version) if bytes.len() <= 2 * LEN => Ok(version),
-        // A process that was killed in its first write leaves less than a version; a cut of the power, zeros.
+        // A process that was killed in its first write leaves less than a version; a cut of the
+        // power, zeros.
         None if bytes.len() < LEN && is_begin(&bytes, &kind.magic) => Ok(Version::default()),
         None if bytes.len() <= 2 * LEN && bytes.iter().all(|byte| *byte == 0) => {
             Ok(Version::default())

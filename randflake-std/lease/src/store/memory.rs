@@ -16,13 +16,16 @@ use crate::types::{CounterTerms, EngineError, Finding, Namespace, StoreError};
 
 /// A store of leases and counters in memory, for tests and simulations.
 ///
-/// It is a [`LeaseStore`], and can do what a test needs beside that. Its counters begin at 1 by themselves. It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
-/// another client of the same store. It fails on demand: see [`fail_next`](MemoryStore::fail_next),
-/// [`lose_replies`](MemoryStore::lose_replies) and [`forget`](MemoryStore::forget).
+/// It is a [`LeaseStore`], and can do what a test needs beside that. Its counters begin at 1 by
+/// themselves. It keeps the whole contract of a store while the process lives; everything is lost
+/// when the process ends. A clone is another client of the same store. It fails on demand: see
+/// [`fail_next`](MemoryStore::fail_next), [`lose_replies`](MemoryStore::lose_replies) and
+/// [`forget`](MemoryStore::forget).
 ///
-/// Two stores know nothing of each other, so two tests under one secret may make equal ids. Tests that share a database or
-/// compare ids share a store; for others [`with_system_clock`](MemoryStore::with_system_clock) makes it unlikely. With
-/// [a clock of its own](MemoryStore::new) a test gets the same node ids in each run, beginning at 0.
+/// Two stores know nothing of each other, so two tests under one secret may make equal ids. Tests
+/// that share a database or compare ids share a store; for others
+/// [`with_system_clock`](MemoryStore::with_system_clock) makes it unlikely. With [a clock of its
+/// own](MemoryStore::new) a test gets the same node ids in each run, beginning at 0.
 ///
 /// ```
 /// use randflake_lease::{AcquireRequest, MemoryStore, Namespace, NodeIds, Token};
@@ -60,7 +63,8 @@ struct Memory {
 #[derive(Default)]
 struct State {
     texts: BTreeMap<(String, Key), String>,
-    /// The latest end of a lease of each namespace, also of one that was forgotten, in Unix milliseconds.
+    /// The latest end of a lease of each namespace, also of one that was forgotten, in Unix
+    /// milliseconds.
     ends: BTreeMap<String, u64>,
     /// How often the store has forgotten.
     breaks: u64,
@@ -69,14 +73,14 @@ struct State {
 }
 
 impl MemoryStore {
-    /// An empty store on a clock that may be shared. It grants the lowest node ids that are free, so that a test with a
-    /// clock of its own gets the same ids in each run.
+    /// An empty store on a clock that may be shared. It grants the lowest node ids that are free,
+    /// so that a test with a clock of its own gets the same ids in each run.
     pub fn new(namespace: Namespace, clock: Arc<impl Clock + Send + Sync + 'static>) -> Self {
         Self::empty(namespace, clock, false)
     }
 
-    /// An empty store on the system's clock. It begins at a random node id: ids of two tests under one secret, each with a
-    /// store of its own, are rarely equal.
+    /// An empty store on the system's clock. It begins at a random node id: ids of two tests under
+    /// one secret, each with a store of its own, are rarely equal.
     ///
     /// ```
     /// use randflake_lease::{AcquireRequest, MemoryStore, Namespace, NodeIds, Token};
@@ -123,8 +127,8 @@ impl MemoryStore {
         Ok(Self { store, memory })
     }
 
-    /// Copies this client with everything that it remembers, as a machine that is resumed twice from one snapshot. A
-    /// clone, in contrast, is another client.
+    /// Copies this client with everything that it remembers, as a machine that is resumed twice
+    /// from one snapshot. A clone, in contrast, is another client.
     #[must_use]
     pub fn resumed_twice(&self) -> Self {
         let memory = self.memory.clone();
@@ -149,21 +153,23 @@ impl MemoryStore {
         Self { store, ..self }
     }
 
-    /// Makes the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
+    /// Makes the next `n` operations of any client fail as [`StoreError::Unavailable`], without
+    /// effect.
     pub fn fail_next(&self, n: u32) {
         self.memory.state().failures = n;
     }
 
-    /// Makes the next `n` writes of any client take effect but fail as [`StoreError::Unavailable`], as when a reply is
-    /// lost.
+    /// Makes the next `n` writes of any client take effect but fail as [`StoreError::Unavailable`],
+    /// as when a reply is lost.
     pub fn lose_replies(&self, n: u32) {
         self.memory.state().lost_replies = n;
     }
 
-    /// Deletes all records, like a server that restarts empty. The store detects that, and is quarantined until every
-    /// forgotten lease has expired.
+    /// Deletes all records, like a server that restarts empty. The store detects that, and is
+    /// quarantined until every forgotten lease has expired.
     ///
-    /// Counters are refused until they are [begun](crate::Counter::create) or [resumed](crate::Counter::resume).
+    /// Counters are refused until they are [begun](crate::Counter::create) or
+    /// [resumed](crate::Counter::resume).
     pub fn forget(&self) {
         let mut state = self.memory.state();
         // The ends stay, as a mark beside a database does: they say how long the quarantine must
@@ -187,8 +193,8 @@ impl Memory {
         Ok(state)
     }
 
-    /// Begins the namespace's counter at 1, as an operator does in other stores: that nobody has used it before is certain
-    /// here, and only here, unless the store was told to forget.
+    /// Begins the namespace's counter at 1, as an operator does in other stores: that nobody has
+    /// used it before is certain here, and only here, unless the store was told to forget.
     fn begin_counter(&self) {
         let mut state = self.state();
         if state.breaks > 0 {

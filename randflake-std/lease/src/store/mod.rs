@@ -58,12 +58,14 @@ use crate::types::{CounterTerms, KeyCheck, Namespace, StoreError};
 /// [`devices`](Self::devices), the [`history`](Self::history) of its leases, and the
 /// [`catalog`](Self::catalog) of all namespaces in the store.
 ///
-/// There is one store type for all engines: `open` of the crate `randflake-std` makes one from a URL, each engine has constructors of its own, and
-/// [`deferred`] makes one that opens at its first use. The engine keeps texts; the rules say what becomes of them; the
-/// store remembers what its process has seen and written.
+/// There is one store type for all engines: `open` of the crate `randflake-std` makes one from a
+/// URL, each engine has constructors of its own, and [`deferred`] makes one that opens at its first
+/// use. The engine keeps texts; the rules say what becomes of them; the store remembers what its
+/// process has seen and written.
 ///
-/// It is synchronous: one thread of a process, its keeper, calls it. Every method that returns a `Result` blocks while the
-/// engine works; its time limit is well below the TTL: see [how long calls block](crate#how-long-calls-block).
+/// It is synchronous: one thread of a process, its keeper, calls it. Every method that returns a
+/// `Result` blocks while the engine works; its time limit is well below the TTL: see [how long
+/// calls block](crate#how-long-calls-block).
 pub struct LeaseStore {
     records: Records,
     namespace: Namespace,
@@ -85,7 +87,8 @@ pub struct LeaseStore {
 }
 
 impl LeaseStore {
-    /// The leases of a namespace in an engine; the first acquire creates the namespace. Nothing is asked yet.
+    /// The leases of a namespace in an engine; the first acquire creates the namespace. Nothing is
+    /// asked yet.
     pub fn over(engine: impl Engine + 'static, namespace: Namespace) -> Self {
         Self {
             records: Records::new(Box::new(engine), &namespace),
@@ -101,8 +104,8 @@ impl LeaseStore {
         }
     }
 
-    /// The leases of a namespace, unless an acquire would be [refused](LeaseStore::check). A server's clock is
-    /// [compared](LeaseStore::compared_with) with the operating system's.
+    /// The leases of a namespace, unless an acquire would be [refused](LeaseStore::check). A
+    /// server's clock is [compared](LeaseStore::compared_with) with the operating system's.
     ///
     /// # Errors
     ///
@@ -176,32 +179,36 @@ impl LeaseStore {
         &self.namespace
     }
 
-    /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
+    /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has
+    /// others.
     pub fn set_key_check(&mut self, key_check: KeyCheck) {
         self.namespace.set_key_check(key_check);
     }
 
-    /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
-    /// no lease, since each may be renewed and released through another server in between; and none that the store does not
-    /// know is proof that the store has forgotten it.
+    /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a
+    /// server does. It remembers no lease, since each may be renewed and released through another
+    /// server in between; and none that the store does not know is proof that the store has
+    /// forgotten it.
     pub fn act_as_proxy(&mut self) {
         self.seen.act_as_proxy();
     }
 
-    /// From now on it is granted only these node ids. Renewals and releases are as before. A server keeps some node ids from
-    /// its clients in this way; processes that do not do so may be granted any.
+    /// From now on it is granted only these node ids. Renewals and releases are as before. A server
+    /// keeps some node ids from its clients in this way; processes that do not do so may be granted
+    /// any.
     pub fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
         self.within = Some(node_ids.into_inner());
     }
 
-    /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
+    /// Whether it is on a server, which may be restarted while this process goes on. Known once the
+    /// store was opened.
     #[must_use]
     pub fn is_on_server(&self) -> bool {
         self.records.profile.has_own_clock
     }
 
-    /// Where the leases of the secret are, if that is this machine or this process alone; `None` also of plain ids. Known
-    /// once the store was opened.
+    /// Where the leases of the secret are, if that is this machine or this process alone; `None`
+    /// also of plain ids. Known once the store was opened.
     pub fn local_place_of_secret(&self) -> Option<&str> {
         let Profile {
             place,
@@ -211,27 +218,28 @@ impl LeaseStore {
         } = &self.records.profile;
         let key_check = self.namespace.terms().key_check;
         let has_secret = key_check.and_then(KeyCheck::value).is_some();
-        // What has no clock of its own is a file or in memory. With one node id it was assigned, and others have others.
+        // What has no clock of its own is a file or in memory. With one node id it was assigned,
+        // and others have others.
         let is_local = !has_own_clock && first < last;
         (is_local && has_secret).then_some(&**place)
     }
 
-    /// Sets the arguments by which commands in messages name this store and namespace. By itself it knows the URL without
-    /// user, password and options.
+    /// Sets the arguments by which commands in messages name this store and namespace. By itself it
+    /// knows the URL without user, password and options.
     #[must_use]
     pub fn named_by(mut self, arguments: impl Into<String>) -> Self {
         self.arguments = Some(arguments.into());
         self
     }
 
-    /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
-    /// trip. The client of MySQL does not tell.
+    /// Whether the connection to the server has broken since it was last used or asked, as far as
+    /// is known without a round trip. The client of MySQL does not tell.
     pub fn has_disconnected(&mut self) -> bool {
         self.records.engine().has_disconnected()
     }
 
-    /// How often a holder [looks](LeaseStore::look) at it between renewals, though no call failed. Known once the store was
-    /// opened.
+    /// How often a holder [looks](LeaseStore::look) at it between renewals, though no call failed.
+    /// Known once the store was opened.
     #[must_use]
     pub fn look_every(&self) -> Option<Duration> {
         self.records.profile.look_every
@@ -258,17 +266,17 @@ impl LeaseStore {
         Ok(view.now)
     }
 
-    /// Compares the store's clock with this machine's, as is right where the store has a clock of its own: an acquire
-    /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
-    /// a renewal over a leap of the store's clock.
+    /// Compares the store's clock with this machine's, as is right where the store has a clock of
+    /// its own: an acquire is refused as [`StoreError::ClockSkew`] where they differ by more than
+    /// [`MAX_SKEW`], and so is a renewal over a leap of the store's clock.
     #[must_use]
     pub fn compared_with(mut self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
         self.machine = Machine::compared(machine);
         self
     }
 
-    /// [`compared_with`](LeaseStore::compared_with) in a simulation: the second clock stands for this machine's monotonic
-    /// one.
+    /// [`compared_with`](LeaseStore::compared_with) in a simulation: the second clock stands for
+    /// this machine's monotonic one.
     #[must_use]
     pub fn simulated_on<C>(mut self, machine: Arc<C>, monotonic: Arc<C>) -> Self
     where
@@ -282,11 +290,13 @@ impl LeaseStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::FailedPrecondition`] when the engine has the namespace with other terms; and those of the engine.
+    /// [`StoreError::FailedPrecondition`] when the engine has the namespace with other terms; and
+    /// those of the engine.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
-        // A quarantine begins when it is noticed. To make a record is for who knows its terms.
-        // A copy may be opened, so that a person can look at it and say that it was moved. It grants nothing.
+        // A quarantine begins when it is noticed. To make a record is for who knows its terms. A
+        // copy may be opened, so that a person can look at it and say that it was moved. It grants
+        // nothing.
         let note_quarantine =
             |view: &View, caller: &Caller<'_>| match NamespaceState::of(view, caller) {
                 Err(_) if view.is_copied() => Decision {
@@ -313,8 +323,8 @@ impl LeaseStore {
         }
     }
 
-    /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
-    /// store that has not been opened yet.
+    /// What tests of fleets of two versions look behind: the engine, and the version that this
+    /// client knows. `None` from a store that has not been opened yet.
     pub fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
         self.records.internals()
     }

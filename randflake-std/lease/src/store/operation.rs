@@ -1,4 +1,5 @@
-//! One operation on a store: read, decide by a rule, write, and again until no other client was faster.
+//! One operation on a store: read, decide by a rule, write, and again until no other client was
+//! faster.
 
 use core::time::Duration;
 
@@ -16,9 +17,9 @@ const TRIES: usize = 100;
 pub(super) enum ClockCheck {
     /// This machine's: for all that grants something.
     ThisMachine,
-    /// The store's last answer, carried on by the monotonic clock: for a renewal it is enough that the
-    /// clock did not leap, because the end of a lease moves on as time does. This machine's clock is
-    /// asked where there is no last answer, or the store's has drifted away since.
+    /// The store's last answer, carried on by the monotonic clock: for a renewal it is enough that
+    /// the clock did not leap, because the end of a lease moves on as time does. This machine's
+    /// clock is asked where there is no last answer, or the store's has drifted away since.
     LastAnswer,
 }
 
@@ -76,8 +77,8 @@ impl LeaseStore {
             // stepped.
             let has_stepped = self.step(view.now, &exchange).is_some();
             if record.is_some() || answer.is_ok() || has_stepped {
-                // The time that the rule has seen, not that of the write: the clock may have leapt in
-                // between.
+                // The time that the rule has seen, not that of the write: the clock may have leapt
+                // in between.
                 self.note_answer(record, view.now, exchange, compared);
             }
             return Ok(Completed {
@@ -98,21 +99,21 @@ impl LeaseStore {
         Ok((view, Exchange { sent, received }))
     }
 
-    /// Writes a change, and before it what must be there first. Returns the store's clock then; `None`
-    /// if the view is stale, so that the operation has to begin anew.
+    /// Writes a change, and before it what must be there first. Returns the store's clock then;
+    /// `None` if the view is stale, so that the operation has to begin anew.
     fn carry_out(
         &mut self,
         change: &Change,
         view: &View,
         nonce: u64,
     ) -> Result<Option<Duration>, Failure> {
-        // What a drop left would count as leases of the new namespace, so the view is stale once it is
-        // removed.
+        // What a drop left would count as leases of the new namespace, so the view is stale once it
+        // is removed.
         if change.opens_anew() && self.clear_interrupted_drop()? {
             return Ok(None);
         }
-        // The claim comes first: after a crash in between it is there without a namespace, which harms
-        // nobody.
+        // The claim comes first: after a crash in between it is there without a namespace, which
+        // harms nobody.
         if let Some(check) = change.taken_secret() {
             let claimed = self.records.claim(check);
             claimed.inspect_err(|_| self.records.engine().abandon())?;
@@ -183,7 +184,8 @@ fn clock_stepped(namespace: &str, by_ms: i64) {
 #[cfg(not(feature = "tracing"))]
 fn clock_stepped(_: &str, _: i64) {}
 
-/// Fresh numbers for the namespace nonce of a record and the nonce of a write, which nobody else has.
+/// Fresh numbers for the namespace nonce of a record and the nonce of a write, which nobody else
+/// has.
 ///
 /// Why not random numbers alone: a copy of this process, or of its machine, shares the state of all
 /// random sources, the kernel's too; it does not share the time at which it goes on.

@@ -1,8 +1,8 @@
 //! Servers that answer at an address: their kind, and the longest reply that is read.
 //!
 //! The kind is asked for once a first connection has failed: a server of another kind, or one that
-//! expects TLS, often says nothing or closes the connection, which looks like an outage. Its answer to
-//! a greeting of its own kind tells them apart.
+//! expects TLS, often says nothing or closes the connection, which looks like an outage. Its answer
+//! to a greeting of its own kind tells them apart.
 //!
 //! A client keeps a reply in memory until it is whole, and a server of another kind could send one
 //! without end: so the length of replies is limited.
@@ -26,7 +26,8 @@ const LINE: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 /// `SSLRequest` of PostgreSQL, which other servers do not answer by one letter.
 const SSL_REQUEST: &[u8] = b"\x00\x00\x00\x08\x04\xd2\x16\x2f";
 
-/// A TLS client hello with one cipher suite and no extensions. Every TLS server answers it, most by an alert.
+/// A TLS client hello with one cipher suite and no extensions. Every TLS server answers it, most by
+/// an alert.
 const HELLO: &[u8] = b"\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03\
     randflake-asks-who-answers-there\x00\x00\x02\xc0\x2f\x01\x00";
 
@@ -77,8 +78,8 @@ impl ExpectedPeer {
         location.hosts().iter().map(expected).collect()
     }
 
-    /// Why no try can succeed, if a server of another kind answers, or only one of the two sides encrypts. It takes a few
-    /// seconds where nobody answers.
+    /// Why no try can succeed, if a server of another kind answers, or only one of the two sides
+    /// encrypts. It takes a few seconds where nobody answers.
     #[must_use]
     pub fn mistake(&self) -> Option<String> {
         let name = self.name;
@@ -139,8 +140,8 @@ impl ExpectedPeer {
         None
     }
 
-    /// What the server says, until it closes the connection or pauses. `None` if it is not there, or waits for more: then it
-    /// may be busy.
+    /// What the server says, until it closes the connection or pauses. `None` if it is not there,
+    /// or waits for more: then it may be busy.
     fn greet(&self, greeting: &[u8]) -> Option<Vec<u8>> {
         // Whoever is there may send without end.
         const ENOUGH: usize = 512;
@@ -202,7 +203,8 @@ pub fn too_long() -> io::Error {
     ))
 }
 
-/// Bytes as text. Those that are none are shown by a sign of their own, so that whoever reads them finds them damaged.
+/// Bytes as text. Those that are none are shown by a sign of their own, so that whoever reads them
+/// finds them damaged.
 #[must_use]
 pub fn shown(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)

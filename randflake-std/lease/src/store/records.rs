@@ -16,7 +16,8 @@ use crate::types::{EngineError, Namespace, StoreError};
 
 /// The records of one namespace in an engine.
 pub(super) struct Records {
-    /// Only ever reached by who has all of this: the lock makes a store one that threads may share, whatever its engine is.
+    /// Only ever reached by who has all of this: the lock makes a store one that threads may share,
+    /// whatever its engine is.
     engine: Mutex<Box<dyn Engine>>,
     pub(super) profile: Profile,
     pub(super) namespace: Namespace,
@@ -151,8 +152,8 @@ impl Records {
         let namespace = texts.get(&Key::Namespace);
         let namespace = namespace.map(|text| self.namespace_of(text)).transpose()?;
         if namespace.is_none() && continuity.is_absence_certain {
-            // Leases without it show that it was deleted.
-            // The rule sees only the node ids that were asked for, which may never have been leased.
+            // Leases without it show that it was deleted. The rule sees only the node ids that were
+            // asked for, which may never have been leased.
             continuity.is_absence_certain = !self.has_leases()?;
         }
         let mut nodes = Vec::with_capacity(node_ids.len() + demand.free);
@@ -190,8 +191,8 @@ impl Records {
         let random = if self.profile.is_shared {
             [random()?, random()?]
         } else {
-            // Where each client has the store to itself, nobody competes for the first free node id. It is elsewhere in a
-            // store that is made in the place of this one.
+            // Where each client has the store to itself, nobody competes for the first free node
+            // id. It is elsewhere in a store that is made in the place of this one.
             let state = self.engine().read(&Ask::with_state(&[]))?;
             [state.continuity.search_from, 0]
         };
@@ -206,7 +207,8 @@ impl Records {
         ))
     }
 
-    /// Goes on until enough is found, or all was looked at. After a search in vain it says so in a hint.
+    /// Goes on until enough is found, or all was looked at. After a search in vain it says so in a
+    /// hint.
     fn finish_search(&mut self, search: &mut Search) -> Result<(), EngineError> {
         while let Some(keys) = search.next_keys() {
             let texts = self.engine().read(&Ask::texts(&keys))?.texts;
@@ -218,9 +220,10 @@ impl Records {
         let nonce = getrandom::u64().map_err(EngineError::unavailable)?;
         let entries = search.full_hint(&self.doubted, nonce);
         if !entries.is_empty() {
-            // If one of them has changed meanwhile, nothing is written, and the next search is as long.
-            // This ends a lock of the read. An acquire that has something to write after all, such
-            // as a quarantine, is stale then and begins anew, and the note spares it this search.
+            // If one of them has changed meanwhile, nothing is written, and the next search is as
+            // long. This ends a lock of the read. An acquire that has something to write after all,
+            // such as a quarantine, is stale then and begins anew, and the note spares it this
+            // search.
             let write = Write {
                 fingerprint: self.fingerprint.clone(),
                 entries,
@@ -237,11 +240,11 @@ fn random() -> Result<u32, EngineError> {
     getrandom::u32().map_err(EngineError::unavailable)
 }
 
-/// How often a claim is tried anew because it was neither there nor written: a claim is never removed, so a third time
-/// would show a store that changes under its clients.
+/// How often a claim is tried anew because it was neither there nor written: a claim is never
+/// removed, so a third time would show a store that changes under its clients.
 const CLAIM_TRIES: usize = 3;
-/// How often an update begins anew because others were faster. Each time one of them has succeeded: a thousand clients of
-/// one counter all get their turn.
+/// How often an update begins anew because others were faster. Each time one of them has succeeded:
+/// a thousand clients of one counter all get their turn.
 const TRIES: usize = 1_000;
 
 impl Records {
@@ -249,7 +252,8 @@ impl Records {
     pub(super) fn commit(&mut self, change: &Change) -> Result<WriteOutcome, EngineError> {
         let before = change.namespace_before.as_ref();
         let after = change.namespace_after.as_ref();
-        // In this order: databases have statements of their own for one update and what is put beside it.
+        // In this order: databases have statements of their own for one update and what is put
+        // beside it.
         let mut entries = vec![Entry {
             key: Key::Namespace,
             // Also if it stays: a drop, an upgrade or a quarantine since the read makes this stale.
@@ -300,8 +304,8 @@ impl Records {
         Ok(committed)
     }
 
-    /// Reads some texts and writes what a rule makes of them, until nobody else was faster. No entries: nothing is to be
-    /// written.
+    /// Reads some texts and writes what a rule makes of them, until nobody else was faster. No
+    /// entries: nothing is to be written.
     pub(super) fn update<T, E: From<EngineError>>(
         &mut self,
         keys: &[Keys],
@@ -334,8 +338,9 @@ impl Records {
         Err(EngineError::unavailable("other clients of the store were faster each time").into())
     }
 
-    /// Claims a secret unless another namespace has: in the whole server, and then in this store. The server's claim may
-    /// be lost with a database that others use as a cache; the store's own is lost with its leases.
+    /// Claims a secret unless another namespace has: in the whole server, and then in this store.
+    /// The server's claim may be lost with a database that others use as a cache; the store's own
+    /// is lost with its leases.
     pub(super) fn claim(&mut self, check: u32) -> Result<(), StoreError> {
         let claim = SecretClaim::of(&self.namespace, self.profile.database);
         let (place, knows) = (self.profile.place.clone(), self.knows);
@@ -420,8 +425,8 @@ impl Records {
         while let Some(from) = next.filter(|from| *from <= last && records.len() < limit) {
             let texts = self.texts_from(from, most)?;
             let latest = texts.last().map(|(node_id, _)| *node_id);
-            // An engine without an order gives all at once, which is more or fewer than that, as a rule; if not, one read
-            // too many finds nothing.
+            // An engine without an order gives all at once, which is more or fewer than that, as a
+            // rule; if not, one read too many finds nothing.
             next = latest
                 .filter(|_| texts.len() == most)
                 .and_then(|latest| latest.checked_add(1));
@@ -433,7 +438,8 @@ impl Records {
         Ok(records)
     }
 
-    /// The texts of node ids from one on, in their order: the first ones, or all of an engine without an order.
+    /// The texts of node ids from one on, in their order: the first ones, or all of an engine
+    /// without an order.
     fn texts_from(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
         let keys = [Keys::Nodes(first..=u32::MAX)];
         let texts = self.engine().read(&Ask::first(&keys, most))?.texts;

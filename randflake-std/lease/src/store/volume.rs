@@ -16,7 +16,8 @@ enum VolumeKind {
     Other,
 }
 
-/// Tells of the volume, and in one sentence what it means for a store that the file vanishes with it.
+/// Tells of the volume, and in one sentence what it means for a store that the file vanishes with
+/// it.
 #[must_use]
 pub fn finding(path: &Path, vanishes: &str) -> Finding {
     let name = "volume";
@@ -47,8 +48,8 @@ mod os {
     const TMPFS: u64 = 0x0102_1994;
     const RAMFS: u64 = 0x8584_58f6;
     const OVERLAYFS: u64 = 0x794c_7630;
-    /// Network and cluster file systems by name. Those that are not in Linux itself are numbered in GNU coreutils'
-    /// `src/stat.c`.
+    /// Network and cluster file systems by name. Those that are not in Linux itself are numbered in
+    /// GNU coreutils' `src/stat.c`.
     const SHARED: [(u64, &str); 18] = [
         (0x6969, "NFS"),
         (0xff53_4d42, "CIFS"),

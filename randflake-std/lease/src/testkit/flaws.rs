@@ -1,4 +1,5 @@
-//! Planted flaws: engines that break one promise each, so that an author sees that the tests of the contract find it.
+//! Planted flaws: engines that break one promise each, so that an author sees that the tests of the
+//! contract find it.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -19,7 +20,8 @@ pub enum Flaw {
     KeepsNothing,
     /// Gives all texts of a read but the last one.
     ReadsLess,
-    /// Has the same fingerprint after a loss, and says that a namespace which is missing has never been there.
+    /// Has the same fingerprint after a loss, and says that a namespace which is missing has never
+    /// been there.
     HidesLosses,
     /// Removes although its guard does not hold.
     RemovesUnguarded,

@@ -2,8 +2,9 @@
 //!
 //! Implement [`Backend`](leases::Backend) for a store that starts empty, and call
 //! [`lease_contract!`](crate::lease_contract) in a test program; for counters, implement
-//! [`Counters`](counters::Counters) too, and call [`counter_contract!`](crate::counter_contract). Each promise is one test, which
-//! fails by a panic. Random histories are checked by the [`Referee`](referee::Referee): no tick of a node id is granted twice.
+//! [`Counters`](counters::Counters) too, and call [`counter_contract!`](crate::counter_contract).
+//! Each promise is one test, which fails by a panic. Random histories are checked by the
+//! [`Referee`](referee::Referee): no tick of a node id is granted twice.
 
 #![expect(
     missing_docs,

@@ -21,7 +21,8 @@ pub struct Quarantine {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuarantineCause {
-    /// The store has no record of the namespace: it is new, or the store has lost it. Nothing tells which.
+    /// The store has no record of the namespace: it is new, or the store has lost it. Nothing tells
+    /// which.
     #[default]
     New,
     /// The store was restarted, restored, replaced or failed over, and may have forgotten leases.
@@ -30,8 +31,9 @@ pub enum QuarantineCause {
     Asked,
     /// The namespace was dropped, and leases of then may still be in use.
     Dropped,
-    /// The store in a file was made a moment ago, and a holder in a store that was there before may not have noticed yet:
-    /// it waits for the next tick, or for 3 s. Builds of handles wait for that without being asked to.
+    /// The store in a file was made a moment ago, and a holder in a store that was there before may
+    /// not have noticed yet: it waits for the next tick, or for 3 s. Builds of handles wait for
+    /// that without being asked to.
     Young,
 }
 
@@ -79,11 +81,13 @@ impl Display for Quarantine {
     }
 }
 
-/// What came of an upgrade: see [`Administration::upgrade_namespace`](crate::Administration::upgrade_namespace).
+/// What came of an upgrade: see
+/// [`Administration::upgrade_namespace`](crate::Administration::upgrade_namespace).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Upgrade {
-    /// Records may be written in this version. Programs that do not know it write no more, and stop when their leases end.
+    /// Records may be written in this version. Programs that do not know it write no more, and stop
+    /// when their leases end.
     Done {
         /// The version before; the same one if there was nothing to do.
         before: u8,
@@ -103,7 +107,8 @@ pub enum Upgrade {
 
 /// One fact that a store reports about itself or its server.
 ///
-/// A store's [`diagnose`](crate::Administration::diagnose) returns these, in this order, and omits what does not apply:
+/// A store's [`diagnose`](crate::Administration::diagnose) returns these, in this order, and omits
+/// what does not apply:
 ///
 /// | name                                      | value                                              |
 /// |-------------------------------------------|----------------------------------------------------|
@@ -116,8 +121,8 @@ pub enum Upgrade {
 /// | `copy`                                    | instead of the quarantine, if the store is a copy  |
 /// | `quarantine`                              | none, or how long nothing is granted               |
 ///
-/// Latency, clock skew, occupancy, and whether an acquire and a release work are not included: the caller can measure
-/// them. No value contains a password.
+/// Latency, clock skew, occupancy, and whether an acquire and a release work are not included: the
+/// caller can measure them. No value contains a password.
 ///
 /// ```
 /// use randflake_lease::{MemoryStore, Namespace, Verdict};
@@ -148,8 +153,8 @@ pub struct Finding {
 pub enum Verdict {
     /// The setting is as it should be.
     Fine,
-    /// The promise depends on a condition that the store cannot check, or nothing can be granted now. The sentence says
-    /// which condition, or why.
+    /// The promise depends on a condition that the store cannot check, or nothing can be granted
+    /// now. The sentence says which condition, or why.
     Caution(String),
     /// The promise is broken, or may be at any time. The sentence says what to change.
     Wrong(String),

@@ -11,8 +11,8 @@ use super::{Grant, StoreError};
 
 /// The last write of a lease, as its store answered it.
 ///
-/// Each renewal and release presents it. A copy of the holder presents an older one, and learns that the lease is
-/// contested.
+/// Each renewal and release presents it. A copy of the holder presents an older one, and learns
+/// that the lease is contested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastWrite {
     /// How often the lease was written: 1 by the acquire, one more by each renewal.
@@ -21,8 +21,8 @@ pub struct LastWrite {
     pub nonce: u64,
 }
 
-/// A grant as a holder elsewhere presents it: a client of a server, or a program that keeps it in a file between two
-/// runs of the command line tool.
+/// A grant as a holder elsewhere presents it: a client of a server, or a program that keeps it in a
+/// file between two runs of the command line tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientGrant {
     /// The grant as its holder knows it.
@@ -34,16 +34,19 @@ pub struct ClientGrant {
 /// The outcome of a renewal of presented grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRenewal {
-    /// For each grant, in the order given, what its holder presents next, or why it is no longer held.
+    /// For each grant, in the order given, what its holder presents next, or why it is no longer
+    /// held.
     pub outcomes: Vec<Result<ClientGrant, Loss>>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
 }
 
-/// Name of one renewal or release by a holder elsewhere: new for each, the same when it is repeated.
+/// Name of one renewal or release by a holder elsewhere: new for each, the same when it is
+/// repeated.
 ///
-/// The nonce of the write follows from it. So a repetition after a lost reply is recognized by any server of the store,
-/// none of which remembers anything, and a copy of the holder, which makes up another name, is not taken for it.
+/// The nonce of the write follows from it. So a repetition after a lost reply is recognized by any
+/// server of the store, none of which remembers anything, and a copy of the holder, which makes up
+/// another name, is not taken for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId(String);
 
@@ -56,8 +59,8 @@ impl RequestId {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when the last write was this very request's: a name that is used for each renewal would let
-    /// two copies of a holder pass for one.
+    /// [`StoreError::Invalid`] when the last write was this very request's: a name that is used for
+    /// each renewal would let two copies of a holder pass for one.
     pub(crate) fn nonce_after(&self, presented: &ClientGrant) -> Result<u64, StoreError> {
         let LastWrite { serial, nonce } = presented.last_write;
         // The hash tells which request made a write, without a memory of requests.
@@ -73,7 +76,8 @@ impl RequestId {
     }
 
     fn nonce_of(&self, grant: &Grant, serial: u64) -> u64 {
-        // The token and the serial: the same name means another write for another lease, and for the next renewal.
+        // The token and the serial: the same name means another write for another lease, and for
+        // the next renewal.
         let digest = Sha256::new()
             .chain_update(grant.token.to_bytes())
             .chain_update(grant.node_id.to_be_bytes())

@@ -13,8 +13,9 @@ use crate::store::LeaseStore;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CounterError {
-    /// The store has no such counter, or one that may have gone back since the store lost its continuity. Refused until an
-    /// operator says where it begins: [`Counter::create`](crate::Counter::create) at 1,
+    /// The store has no such counter, or one that may have gone back since the store lost its
+    /// continuity. Refused until an operator says where it begins:
+    /// [`Counter::create`](crate::Counter::create) at 1,
     /// [`Counter::resume`](crate::Counter::resume) elsewhere.
     Lost {
         /// The highest known position of the counter; 0 if the store has no such counter.
@@ -22,16 +23,17 @@ pub enum CounterError {
         /// The counter.
         counter: CounterPlace,
     },
-    /// The counter began again below numbers that this process has seen reserved, because it was declared new or resumed too
-    /// low, or its store went back unnoticed: numbers may have been issued twice. Refused until an operator
-    /// [resumes](crate::Counter::resume) it.
+    /// The counter began again below numbers that this process has seen reserved, because it was
+    /// declared new or resumed too low, or its store went back unnoticed: numbers may have been
+    /// issued twice. Refused until an operator [resumes](crate::Counter::resume) it.
     Rewound {
         /// The highest known position of the counter.
         reached: u64,
         /// The counter.
         counter: CounterPlace,
     },
-    /// The counter counts otherwise than this client says: it has other [terms](CounterTerms). Nothing was changed.
+    /// The counter counts otherwise than this client says: it has other [terms](CounterTerms).
+    /// Nothing was changed.
     OtherTerms {
         /// The counter's terms.
         kept: CounterTerms,
@@ -40,7 +42,8 @@ pub enum CounterError {
         /// The counter.
         counter: CounterPlace,
     },
-    /// The period has fewer numbers left than were asked for, as they have only so many digits. Nothing was reserved.
+    /// The period has fewer numbers left than were asked for, as they have only so many digits.
+    /// Nothing was reserved.
     Full {
         /// Numbers that the period has left.
         left: u64,
@@ -51,8 +54,8 @@ pub enum CounterError {
         /// The counter.
         counter: Box<CounterPlace>,
     },
-    /// Numbers of a period that has not begun by the store's clock were reserved while it was ahead. Periods never go back, so
-    /// nothing is issued until that one begins.
+    /// Numbers of a period that has not begun by the store's clock were reserved while it was
+    /// ahead. Periods never go back, so nothing is issued until that one begins.
     Ahead {
         /// When it begins.
         passes_in: Duration,
@@ -184,14 +187,16 @@ impl From<&CounterError> for Retry {
     }
 }
 
-/// Where a counter is, as errors name it: its store, its namespace, and the commands that repair it.
+/// Where a counter is, as errors name it: its store, its namespace, and the commands that repair
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterPlace {
     /// The URL of the store without user, password and options, or what it is.
     pub store: String,
     /// Name of the namespace.
     pub namespace: String,
-    /// Arguments that name both to a command, quoted for a shell; `None` if no command reaches the store, as in memory.
+    /// Arguments that name both to a command, quoted for a shell; `None` if no command reaches the
+    /// store, as in memory.
     pub arguments: Option<String>,
 }
 
@@ -221,12 +226,13 @@ impl Display for CounterPlace {
 /// A counter as its store knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterStatus {
-    /// The first number not reserved yet, as far as the store knows; `None` if it has no such counter. If numbers have dates,
-    /// that of the period that the store's clock shows.
+    /// The first number not reserved yet, as far as the store knows; `None` if it has no such
+    /// counter. If numbers have dates, that of the period that the store's clock shows.
     pub next: Option<u64>,
     /// How it counts; `None` if the store has no such counter.
     pub terms: Option<CounterTerms>,
-    /// No number was reserved yet, so [`Counter::create`](crate::Counter::create) may still change its terms.
+    /// No number was reserved yet, so [`Counter::create`](crate::Counter::create) may still change
+    /// its terms.
     pub is_unused: bool,
     /// How long nothing is issued because the store's clock was ahead: see [`CounterError::Ahead`].
     pub ahead_for: Option<Duration>,

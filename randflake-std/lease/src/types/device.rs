@@ -8,8 +8,9 @@ use crate::backoff::Retry;
 
 /// Largest step of a counter from one ticket to the next.
 ///
-/// A device that accepts a ticket refuses all with lower counters for good. So nobody can use up a device's counters, 2^30
-/// of them, in a few requests; and a server that has lost some of the last replies still reaches the device.
+/// A device that accepts a ticket refuses all with lower counters for good. So nobody can use up a
+/// device's counters, 2^30 of them, in a few requests; and a server that has lost some of the last
+/// replies still reaches the device.
 pub const MAX_COUNTER_STEP: u32 = 1_000;
 /// `Ticket::MAX_COUNTER`, also in builds without tickets.
 pub(crate) const MAX_COUNTER: u32 = (1 << 30) - 1;
@@ -19,7 +20,8 @@ pub(crate) const MAX_OWNER: usize = 64;
 /// What a store keeps of a device that gets its leases by tickets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// The token of the server whose holder gets tickets for it; empty: only who operates the store.
+    /// The token of the server whose holder gets tickets for it; empty: only who operates the
+    /// store.
     pub owner: String,
     /// The counter of its last ticket, 0 if it had none.
     pub last_counter: u32,
@@ -30,23 +32,28 @@ pub struct Device {
 pub enum DeviceRequest<'a> {
     /// Only reads the record.
     Look,
-    /// Takes the counter of the next ticket: it is stored before the ticket is made. One that is then not used does no harm.
+    /// Takes the counter of the next ticket: it is stored before the ticket is made. One that is
+    /// then not used does no harm.
     NextTicket {
         /// The token of who asks; `None`: who operates the store, who may do this for any device.
         owner: Option<&'a str>,
-        /// At least one more than the last, at most [`MAX_COUNTER_STEP`] more; one more unless given.
+        /// At least one more than the last, at most [`MAX_COUNTER_STEP`] more; one more unless
+        /// given.
         counter: Option<u32>,
     },
-    /// Makes the record of a device that has none, with counter 0. Of two callers at once only one succeeds.
+    /// Makes the record of a device that has none, with counter 0. Of two callers at once only one
+    /// succeeds.
     New {
         /// Its owner; empty: only who operates the store.
         owner: &'a str,
     },
-    /// Makes the record, sets a counter that was lost, or moves the device to another owner: for an administrator.
+    /// Makes the record, sets a counter that was lost, or moves the device to another owner: for an
+    /// administrator.
     Register {
         /// Its owner from now on. Unless given, the owner stays; a new device has none.
         owner: Option<&'a str>,
-        /// The counter that the device reports as its last, 0 for a new device. Unless given, the counter stays.
+        /// The counter that the device reports as its last, 0 for a new device. Unless given, the
+        /// counter stays.
         reported: Option<u32>,
     },
 }
@@ -81,7 +88,8 @@ pub enum DeviceError {
         /// The counter of the last ticket.
         last: u32,
     },
-    /// The counter has reached its end: the device needs another key of tickets, and begins at 0 under it.
+    /// The counter has reached its end: the device needs another key of tickets, and begins at 0
+    /// under it.
     Exhausted {
         /// Number of the device.
         device_id: u64,

@@ -48,15 +48,16 @@ pub enum StoreError {
         /// How long until enough leases end, unless they are renewed.
         retry_in: Duration,
     },
-    /// The last lease of an assigned node id ends more than a day ahead: it was granted by a clock that was that far ahead.
-    /// Nothing is granted before its end.
+    /// The last lease of an assigned node id ends more than a day ahead: it was granted by a clock
+    /// that was that far ahead. Nothing is granted before its end.
     LeaseAhead {
         /// End of that lease, as time since the Unix epoch.
         ends: Duration,
         /// Time until its end.
         ends_in: Duration,
     },
-    /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of them have expired.
+    /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of
+    /// them have expired.
     Quarantined {
         /// Time until it ends.
         retry_in: Duration,
@@ -77,34 +78,39 @@ pub enum StoreError {
         /// The same terms, as requested.
         asked: String,
     },
-    /// The namespace issues tagged UUIDs under the key of another number. Nothing was granted or renewed; leases that there are
-    /// go on until they end, and may be released.
+    /// The namespace issues tagged UUIDs under the key of another number. Nothing was granted or
+    /// renewed; leases that there are go on until they end, and may be released.
     KeyNumber {
         /// Number of the key, as stored.
         stored: KeyNumber,
         /// Number of the key, as requested.
         asked: KeyNumber,
     },
-    /// The namespace was dropped. Only a person opens it again: [`Administration::reopen_namespace`](crate::Administration::reopen_namespace).
+    /// The namespace was dropped. Only a person opens it again:
+    /// [`Administration::reopen_namespace`](crate::Administration::reopen_namespace).
     Dropped {
-        /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
+        /// When every lease from before has expired by the store's clock, as time since the Unix
+        /// epoch.
         until: Duration,
     },
-    /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
+    /// The namespace was declared new, and is not; the message says how that shows. The quarantine
+    /// goes on.
     NotNew(String),
-    /// The secret is that of another namespace of the store or its server, and ids of both would be equal: see
-    /// [`Namespace::with_shared_secret`](crate::Namespace::with_shared_secret).
+    /// The secret is that of another namespace of the store or its server, and ids of both would be
+    /// equal: see [`Namespace::with_shared_secret`](crate::Namespace::with_shared_secret).
     SecretTaken {
         /// The namespace that took it first; it may have been dropped since.
         namespace: String,
-        /// The number of the server's database that has that namespace, if it is another one than this store's.
+        /// The number of the server's database that has that namespace, if it is another one than
+        /// this store's.
         database: Option<u32>,
         /// The namespace that it was requested for.
         asked: String,
     },
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
-    /// The engine cannot be used until something is changed; the message says what. Nothing was done.
+    /// The engine cannot be used until something is changed; the message says what. Nothing was
+    /// done.
     FailedPrecondition(EngineError),
     /// The engine failed or did not answer. Whether the operation was done is unknown.
     Unavailable(EngineError),
@@ -287,8 +293,8 @@ impl From<&StoreError> for Retry {
     }
 }
 
-/// Error of an engine: a message for people, a [kind](EngineError::kind) for programs, and the original error as
-/// the [source](Error::source).
+/// Error of an engine: a message for people, a [kind](EngineError::kind) for programs, and the
+/// original error as the [source](Error::source).
 pub struct EngineError {
     kind: EngineErrorKind,
     sentence: String,

@@ -12,7 +12,8 @@ use super::{ClientGrant, LastWrite};
 pub struct AcquireRequest<'a> {
     /// Names the request: new for each one, the same when it is repeated.
     pub token: Token,
-    /// Names the process, for people and to tell it from a copy. At most 128 bytes, without control characters.
+    /// Names the process, for people and to tell it from a copy. At most 128 bytes, without control
+    /// characters.
     pub holder: &'a str,
     /// Node ids to acquire.
     pub nodes: NodeIds<'a>,
@@ -58,8 +59,8 @@ pub struct Grant {
     pub start: u64,
     /// The first tick after the grant.
     pub end: u64,
-    /// Higher than that of any earlier grant of this node id, and at least `start`. A resource compares it to refuse a
-    /// stale holder.
+    /// Higher than that of any earlier grant of this node id, and at least `start`. A resource
+    /// compares it to refuse a stale holder.
     pub fencing_token: u64,
     /// Token of the acquire that it came from.
     pub token: Token,
@@ -112,7 +113,8 @@ pub struct Renewal {
 pub struct Record {
     /// Node id, interval and tokens.
     pub grant: Grant,
-    /// A copy of its holder has tried to renew it: both have issued the same ids since the copy was made.
+    /// A copy of its holder has tried to renew it: both have issued the same ids since the copy was
+    /// made.
     pub contested: bool,
     /// Name of the holder.
     pub holder: String,
@@ -120,8 +122,8 @@ pub struct Record {
     pub version: u8,
 }
 
-/// A random 128-bit number that makes an acquire idempotent: it can be repeated when its reply was lost. It is not
-/// secret.
+/// A random 128-bit number that makes an acquire idempotent: it can be repeated when its reply was
+/// lost. It is not secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token([u8; 16]);
 
@@ -166,10 +168,11 @@ pub enum Loss {
     Expired,
     /// The lease was released by somebody else, such as an operator.
     Released,
-    /// A copy of this process has renewed the lease: both have issued the same ids since they were copied.
+    /// A copy of this process has renewed the lease: both have issued the same ids since they were
+    /// copied.
     Contested,
-    /// The store has forgotten the lease, or the whole namespace, before it expired. Nothing is granted until
-    /// everything that it may have forgotten has expired.
+    /// The store has forgotten the lease, or the whole namespace, before it expired. Nothing is
+    /// granted until everything that it may have forgotten has expired.
     Forgotten,
 }
 
@@ -198,14 +201,16 @@ impl Loss {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Losses {
-    /// Expired before they were renewed: the store did not answer in time, or the process stood still.
+    /// Expired before they were renewed: the store did not answer in time, or the process stood
+    /// still.
     pub expired: u64,
     /// Released by somebody else, such as an operator.
     pub released: u64,
-    /// Renewal by a copy of this process: both have issued the same ids since the copy was made. Above 0, an
-    /// operator must act: see [`Loss::Contested`].
+    /// Renewal by a copy of this process: both have issued the same ids since the copy was made.
+    /// Above 0, an operator must act: see [`Loss::Contested`].
     pub contested: u64,
-    /// Forgotten by the store before they expired. Above 0, an operator must act: see [`Loss::Forgotten`].
+    /// Forgotten by the store before they expired. Above 0, an operator must act: see
+    /// [`Loss::Forgotten`].
     pub forgotten: u64,
 }
 

@@ -10,7 +10,8 @@ use super::{MAX_SKEW, Record};
 #[cfg(doc)]
 use crate::store::LeaseStore;
 
-/// How long a store keeps a lease after its end: a year, so that somebody who looks once a year finds it, and five weeks.
+/// How long a store keeps a lease after its end: a year, so that somebody who looks once a year
+/// finds it, and five weeks.
 pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// The leases of a namespace that a store knows, also earlier ones: see [`HistoryReader::read`].
@@ -29,7 +30,8 @@ pub struct History {
 pub(crate) struct NodeHistory {
     /// Leases in the order of their starts.
     leases: Vec<PastLease>,
-    /// Where leases are missing or changed: before the first one of those that were read, and behind the last one.
+    /// Where leases are missing or changed: before the first one of those that were read, and
+    /// behind the last one.
     gaps: Vec<Gap>,
     /// Why the leases before the first one are not there; none if there were none.
     cut: Option<UnknownCause>,
@@ -46,12 +48,14 @@ pub struct PastLease {
     pub(crate) follows: u64,
 }
 
-/// A place in the history where a lease was removed or changed by something else than a store's client.
+/// A place in the history where a lease was removed or changed by something else than a store's
+/// client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The node id. Its leases before the gap are not reported.
     pub node_id: u32,
-    /// The start of the lease behind the gap, as a tick; ahead of the store's clock if the latest one is missing.
+    /// The start of the lease behind the gap, as a tick; ahead of the store's clock if the latest
+    /// one is missing.
     pub before: u64,
     /// The fencing token of that lease; 0 if the latest one is missing.
     pub fencing_token: u64,
@@ -63,9 +67,11 @@ pub struct Gap {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Explanation {
-    /// This lease: an id of that node id and tick was issued under it, unless somebody else knows the secret.
+    /// This lease: an id of that node id and tick was issued under it, unless somebody else knows
+    /// the secret.
     Held(PastLease),
-    /// Nobody: an id that says so was made under another secret or layout, in another namespace, or not by randflake.
+    /// Nobody: an id that says so was made under another secret or layout, in another namespace, or
+    /// not by randflake.
     Nobody,
     /// Nobody yet: the tick is ahead of the store's clock, by more than clocks may differ.
     Ahead,
@@ -97,8 +103,8 @@ pub enum UnknownCause {
 pub struct TickExplanation {
     /// Holder of the node id at that tick.
     pub explanation: Explanation,
-    /// A lease of the node id that was removed or changed, if the search has met one: the one for which the holder is
-    /// [unknown](UnknownCause::Gap), if that is why.
+    /// A lease of the node id that was removed or changed, if the search has met one: the one for
+    /// which the holder is [unknown](UnknownCause::Gap), if that is why.
     pub gap: Option<Gap>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
@@ -119,7 +125,8 @@ impl Explanation {
     }
 }
 
-/// What follows for an id of that node id and tick, above all one that a database has refused as a duplicate.
+/// What follows for an id of that node id and tick, above all one that a database has refused as a
+/// duplicate.
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -173,8 +180,9 @@ impl NodeHistory {
         }
     }
 
-    /// Notes that a lease is kept which the latest one does not follow on: the record of the node id was removed or set
-    /// back. `kept` is its start, if it can be read; `ahead` is a tick that has not come by any clock.
+    /// Notes that a lease is kept which the latest one does not follow on: the record of the node
+    /// id was removed or set back. `kept` is its start, if it can be read; `ahead` is a tick that
+    /// has not come by any clock.
     pub(crate) fn lose_latest(&mut self, node_id: u32, kept: Option<u64>, ahead: u64) {
         // Leased anew since: what is gone came before. Otherwise it came after all that is known.
         let first = self.leases.first().map(|first| first.record.grant);
@@ -193,7 +201,8 @@ impl NodeHistory {
         let later = self
             .leases
             .partition_point(|lease| lease.record.grant.start <= tick);
-        // A lease that was released in its first tick is empty, and the one before it ended no later.
+        // A lease that was released in its first tick is empty, and the one before it ended no
+        // later.
         let last = later.checked_sub(1).map(|last| &self.leases[last]);
         if let Some(lease) = last.filter(|lease| tick < lease.record.grant.end) {
             return Explanation::Held(lease.clone());
@@ -244,7 +253,8 @@ impl History {
         self.node_ids.insert(node_id, leases);
     }
 
-    /// Who held a node id at a tick of the layout, as far as the history of that node id was asked for.
+    /// Who held a node id at a tick of the layout, as far as the history of that node id was asked
+    /// for.
     #[must_use]
     pub fn explain(&self, node_id: u32, tick: u64) -> Explanation {
         match self.node_ids.get(&node_id) {

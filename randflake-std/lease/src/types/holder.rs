@@ -27,8 +27,8 @@ fn name_of(process: u32) -> String {
     }
 }
 
-/// Name of a holder on behalf of a process of this machine, as `lease list` shows it: its leases are not released
-/// by hand while it runs.
+/// Name of a holder on behalf of a process of this machine, as `lease list` shows it: its leases
+/// are not released by hand while it runs.
 ///
 /// # Errors
 ///
@@ -50,8 +50,8 @@ pub fn is_name_allowed(name: &str) -> bool {
     (1..=MAX_NAME_LEN).contains(&name.len()) && is_allowed(name) && !is_device
 }
 
-/// Appends a random number to a name: a copy of the process, or one with the same number in another container, has
-/// another.
+/// Appends a random number to a name: a copy of the process, or one with the same number in another
+/// container, has another.
 ///
 /// # Errors
 ///
@@ -70,8 +70,9 @@ const HAS_CONTAINERS: bool = false;
 impl Record {
     /// Whether its holder is a process that runs on this machine; `None` when that cannot be told.
     ///
-    /// It cannot be told of a process of another machine, container (PID namespace) or start of the machine, of a holder
-    /// whose name the application chose, and on Linux of one whose version named it by host and number alone.
+    /// It cannot be told of a process of another machine, container (PID namespace) or start of the
+    /// machine, of a holder whose name the application chose, and on Linux of one whose version
+    /// named it by host and number alone.
     #[must_use]
     pub fn is_holder_running(&self) -> Option<bool> {
         let mut parts = self.holder.rsplitn(3, '/');
@@ -205,8 +206,8 @@ mod tests {
 pub(crate) struct ProcessIdentity {
     /// Where and since when numbers of processes count: boot id, PID namespace and time namespace.
     ///
-    /// The number of a PID namespace is given again when its processes have ended, so of an equal scope either this is
-    /// that namespace, or all processes of it have ended.
+    /// The number of a PID namespace is given again when its processes have ended, so of an equal
+    /// scope either this is that namespace, or all processes of it have ended.
     scope: u32,
     /// When the process began, in clock ticks of the system.
     start: u64,
@@ -229,8 +230,8 @@ impl ProcessIdentity {
         })
     }
 
-    /// Whether the process of this number and identity runs; `None` if it is of another machine, start of the machine or
-    /// container, about whose processes nothing is known here.
+    /// Whether the process of this number and identity runs; `None` if it is of another machine,
+    /// start of the machine or container, about whose processes nothing is known here.
     pub(crate) fn is_running(self, process: u32) -> Option<bool> {
         if system::scope()? != self.scope {
             return None;
@@ -289,7 +290,8 @@ mod system {
     impl Stat {
         fn read(name: &str) -> Option<Self> {
             let text = fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
-            // The name of the program, in brackets, may have spaces and brackets itself. The start is field 22.
+            // The name of the program, in brackets, may have spaces and brackets itself. The start
+            // is field 22.
             let (process, _) = text.split_once(' ')?;
             let (_, fields) = text.rsplit_once(") ")?;
             Some(Self {

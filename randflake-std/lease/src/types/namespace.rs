@@ -17,9 +17,9 @@ pub const ASSUMED_MAX_TTL: Duration = Duration::from_secs(300);
 
 /// Highest value that the longest TTL of a namespace may have: 40 years, 14,610 days.
 ///
-/// The longest leases are grants that a factory programs into devices, for as long as these may last. After a data loss a
-/// namespace grants nothing for its longest TTL, unless a person ends that quarantine: so give such devices a namespace of
-/// their own.
+/// The longest leases are grants that a factory programs into devices, for as long as these may
+/// last. After a data loss a namespace grants nothing for its longest TTL, unless a person ends
+/// that quarantine: so give such devices a namespace of their own.
 pub const MAX_TTL_LIMIT: Duration = Duration::from_secs(14_610 * 24 * 60 * 60);
 
 const MAX_NAME_LEN: usize = 64;
@@ -99,16 +99,18 @@ impl Namespace {
         Ok(())
     }
 
-    /// Sets the longest TTL that any holder may ask for, 60 s unless set; at least one tick, at most [`MAX_TTL_LIMIT`]. A
-    /// store refuses a higher one as [`StoreError::Invalid`](crate::StoreError::Invalid).
+    /// Sets the longest TTL that any holder may ask for, 60 s unless set; at least one tick, at
+    /// most [`MAX_TTL_LIMIT`]. A store refuses a higher one as
+    /// [`StoreError::Invalid`](crate::StoreError::Invalid).
     ///
-    /// It is one of the namespace's terms, as the layout is: stored when the namespace is created, fixed from then on, and
-    /// set by every process that leases. An acquire or a renewal with another one is refused as
-    /// [`StoreError::Terms`](crate::StoreError::Terms). Whoever only looks, releases or administers takes the stored one unless
-    /// it is set.
+    /// It is one of the namespace's terms, as the layout is: stored when the namespace is created,
+    /// fixed from then on, and set by every process that leases. An acquire or a renewal with
+    /// another one is refused as [`StoreError::Terms`](crate::StoreError::Terms). Whoever only
+    /// looks, releases or administers takes the stored one unless it is set.
     ///
-    /// After a data loss the store grants nothing for this long and 20 s, so a shorter one recovers sooner. If the
-    /// namespace's record is lost, too, the store waits for the longest TTL that is set here, and at least for
+    /// After a data loss the store grants nothing for this long and 20 s, so a shorter one recovers
+    /// sooner. If the namespace's record is lost, too, the store waits for the longest TTL that is
+    /// set here, and at least for
     /// [`ASSUMED_MAX_TTL`]: set the same one everywhere if it is longer.
     #[must_use]
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
@@ -117,16 +119,19 @@ impl Namespace {
         self
     }
 
-    /// The shortest TTL with which a process keeps its leases through a quarantine of a server that was restarted and has
-    /// lost nothing: 35 s with ticks of a second, 32 s with ticks of a millisecond.
+    /// The shortest TTL with which a process keeps its leases through a quarantine of a server that
+    /// was restarted and has lost nothing: 35 s with ticks of a second, 32 s with ticks of a
+    /// millisecond.
     ///
-    /// In a quarantine a lease is renewed only while more than 20 s of it are left, twice the skew that clocks may have: one
-    /// that is nearer to its end may have ended by another clock, and the store may have forgotten who has the node id since.
-    /// A lease is renewed when a third of the TTL has passed, and a tenth more at most.
+    /// In a quarantine a lease is renewed only while more than 20 s of it are left, twice the skew
+    /// that clocks may have: one that is nearer to its end may have ended by another clock, and the
+    /// store may have forgotten who has the node id since. A lease is renewed when a third of the
+    /// TTL has passed, and a tenth more at most.
     #[must_use]
     pub fn min_lasting_ttl(&self) -> Duration {
         let tick = Duration::from_millis(self.spec().tick_ms());
-        // What is left of a TTL at its renewal: 1 - 1.1 / 3, which is 19/30. Each end of the span is cut to a tick.
+        // What is left of a TTL at its renewal: 1 - 1.1 / 3, which is 19/30. Each end of the span
+        // is cut to a tick.
         let needed = (MAX_SKEW + tick) * 2 * 30 / 19;
         // Up to the next second: the rule wants more than that span to be left, not just as much.
         Duration::from_secs(needed.as_secs() + 1)
@@ -135,9 +140,10 @@ impl Namespace {
     /// Lets the namespace take a secret that another namespace of the store took first.
     ///
     /// Without it, the first operation that brings such a secret fails as
-    /// [`StoreError::SecretTaken`](crate::StoreError::SecretTaken), and changes nothing. With it, ids of both namespaces are
-    /// equal where node id, tick and sequence are: use it only where ids of the two never meet, or where one takes over from
-    /// the other, whose leases have expired. Give it to both, since whichever comes first has the secret.
+    /// [`StoreError::SecretTaken`](crate::StoreError::SecretTaken), and changes nothing. With it,
+    /// ids of both namespaces are equal where node id, tick and sequence are: use it only where ids
+    /// of the two never meet, or where one takes over from the other, whose leases have expired.
+    /// Give it to both, since whichever comes first has the secret.
     #[must_use]
     pub fn with_shared_secret(mut self) -> Self {
         self.shares_secret = true;
@@ -179,8 +185,8 @@ impl Namespace {
         self.terms.key_check = Some(key_check);
     }
 
-    /// Form of the ids, and the check value of their key. `None` if this client does not know: a namespace that is
-    /// read from a store has it, and one that a handle leases in.
+    /// Form of the ids, and the check value of their key. `None` if this client does not know: a
+    /// namespace that is read from a store has it, and one that a handle leases in.
     #[must_use]
     pub fn key_check(&self) -> Option<KeyCheck> {
         self.terms.key_check
@@ -210,8 +216,8 @@ impl Namespace {
 pub struct NamespaceList {
     /// Names of the namespaces, in order.
     pub names: Vec<String>,
-    /// Names that no namespace may have, of rows or keys that somebody else has written. Show them as `{:?}` does; do not
-    /// use them.
+    /// Names that no namespace may have, of rows or keys that somebody else has written. Show them
+    /// as `{:?}` does; do not use them.
     pub damaged: Vec<String>,
     /// Whether these are all. The list ends after 10,000.
     pub is_complete: bool,
@@ -237,11 +243,12 @@ impl Error for NamespaceError {}
 
 // Here and not with the other derivations, since a secret knows of no namespaces.
 impl Secret {
-    /// Returns the key that tags the UUIDs of a namespace under a key number, whose secret this is. It is wiped on drop, but
-    /// what moves leaves a copy behind.
+    /// Returns the key that tags the UUIDs of a namespace under a key number, whose secret this is.
+    /// It is wiped on drop, but what moves leaves a copy behind.
     ///
-    /// Its key is derived: the first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with `randflake-tag`, one byte of key
-    /// number and the name as `info`. So a UUID of another namespace, or of another key number, has another tag.
+    /// Its key is derived: the first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with
+    /// `randflake-tag`, one byte of key number and the name as `info`. So a UUID of another
+    /// namespace, or of another key number, has another tag.
     ///
     /// # Errors
     ///
@@ -262,8 +269,9 @@ impl Secret {
         Ok(TagKey::new(number, key.cipher()))
     }
 
-    /// Returns the key of [`tag_key`](Secret::tag_key), for what takes a key instead of a secret: functions in a database. It
-    /// makes and checks tags of this key number and namespace alone: nothing of this secret follows from it.
+    /// Returns the key of [`tag_key`](Secret::tag_key), for what takes a key instead of a secret:
+    /// functions in a database. It makes and checks tags of this key number and namespace alone:
+    /// nothing of this secret follows from it.
     ///
     /// # Errors
     ///

@@ -9,23 +9,24 @@ use crate::date::{span, utc};
 
 /// Terms that all holders of a namespace share; a holder with other terms is refused.
 ///
-/// They are stored with the namespace. Two layouts, two secrets, or plain beside encrypted ids would make equal ids
-/// of different leases.
+/// They are stored with the namespace. Two layouts, two secrets, or plain beside encrypted ids
+/// would make equal ids of different leases.
 ///
 /// Layouts are compared by their bits, not by name or spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Layout: every width and shift, epoch and tick.
     pub spec: LayoutSpec,
-    /// Form of the ids and the check value of their key; `None` from a client without the key, such as a server that
-    /// leases for devices.
+    /// Form of the ids and the check value of their key; `None` from a client without the key, such
+    /// as a server that leases for devices.
     pub key_check: Option<KeyCheck>,
-    /// Longest TTL of any lease in milliseconds, or `None` if the client names none. To lease that means
-    /// [`DEFAULT_MAX_TTL`]; a client that leases nothing takes the stored one.
+    /// Longest TTL of any lease in milliseconds, or `None` if the client names none. To lease that
+    /// means [`DEFAULT_MAX_TTL`]; a client that leases nothing takes the stored one.
     pub max_ttl_ms: Option<u64>,
 }
 
-/// Form of a namespace's ids, and the key that they have it under: by a check value, which does not reveal it.
+/// Form of a namespace's ids, and the key that they have it under: by a check value, which does not
+/// reveal it.
 ///
 /// Ids of two forms in one namespace might be equal, or be read as ids that they are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +35,8 @@ pub enum KeyCheck {
     Plain,
     /// Ids are encrypted to 64 bits, under the key with this check value.
     Key(u32),
-    /// Ids are encrypted to 53 bits, as [`Feistel53`](randflake_core::Feistel53) does, under a key with this check value.
+    /// Ids are encrypted to 53 bits, as [`Feistel53`](randflake_core::Feistel53) does, under a key
+    /// with this check value.
     Key53(u32),
     /// Ids are tagged UUIDs, under the key of this number. It is the only term that changes: by
     /// [`Administration::next_key`](crate::Administration::next_key).
@@ -49,9 +51,9 @@ pub enum KeyCheck {
 impl KeyCheck {
     /// Computes the key check of a permutation.
     ///
-    /// The check value is 32 bits of a block encrypted under another key, which is derived from two blocks
-    /// encrypted under this key. It is not part of any id, and two keys have the same value with a probability of
-    /// 2^-32.
+    /// The check value is 32 bits of a block encrypted under another key, which is derived from two
+    /// blocks encrypted under this key. It is not part of any id, and two keys have the same value
+    /// with a probability of 2^-32.
     #[must_use]
     pub fn of(permutation: &impl Permutation) -> Self {
         /// Two arbitrary, distinct blocks.
@@ -108,8 +110,8 @@ impl KeyCheck {
 }
 
 impl Terms {
-    /// Longest TTL as a time span. Unless given, it is [`DEFAULT_MAX_TTL`], or three ticks if these are longer,
-    /// which a handle needs.
+    /// Longest TTL as a time span. Unless given, it is [`DEFAULT_MAX_TTL`], or three ticks if these
+    /// are longer, which a handle needs.
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
         let default = DEFAULT_MAX_TTL.max(self.three_ticks());
@@ -121,7 +123,8 @@ impl Terms {
         Duration::from_millis(self.spec.tick_ms().saturating_mul(3))
     }
 
-    /// Refuses a longest TTL over the limit. A layout whose ticks are so long that three of them are longer may have these.
+    /// Refuses a longest TTL over the limit. A layout whose ticks are so long that three of them
+    /// are longer may have these.
     pub(crate) fn check_max_ttl(&self) -> Result<(), StoreError> {
         let most = MAX_TTL_LIMIT.max(self.three_ticks());
         if self.max_ttl() <= most {
@@ -134,8 +137,8 @@ impl Terms {
         )))
     }
 
-    /// Terms for a client that leases: an unnamed longest TTL becomes the default. Otherwise a lost namespace would
-    /// be recreated with a shorter TTL than its holders have.
+    /// Terms for a client that leases: an unnamed longest TTL becomes the default. Otherwise a lost
+    /// namespace would be recreated with a shorter TTL than its holders have.
     pub(crate) fn of_a_holder(&self) -> Self {
         Self {
             max_ttl_ms: Some(ms(self.max_ttl())),
@@ -143,8 +146,9 @@ impl Terms {
         }
     }
 
-    /// Length in ticks of a quarantine that outlasts leases of up to `longest`: the clock that granted them and the
-    /// one that began the quarantine may both be off. Both spans are rounded up, as TTLs are.
+    /// Length in ticks of a quarantine that outlasts leases of up to `longest`: the clock that
+    /// granted them and the one that began the quarantine may both be off. Both spans are rounded
+    /// up, as TTLs are.
     pub(crate) fn quarantine_ticks(&self, longest: Duration) -> u64 {
         // Not the sum, rounded once: that could end up to a tick before the last lease.
         self.ticks(longest).saturating_add(self.ticks(2 * MAX_SKEW))
@@ -158,8 +162,9 @@ impl Terms {
         ms.div_ceil(self.spec.tick_ms())
     }
 
-    /// Whether both mean the same ids and leases, as far as both say. Two numbers of keys agree: a rotation may lie between
-    /// them, and only [who leases](Self::check_key_number) needs the one that is stored.
+    /// Whether both mean the same ids and leases, as far as both say. Two numbers of keys agree: a
+    /// rotation may lie between them, and only [who leases](Self::check_key_number) needs the one
+    /// that is stored.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.spec.fields() == other.spec.fields()
@@ -185,7 +190,8 @@ impl Terms {
         match asked.key_check.and_then(KeyCheck::number) {
             Some(asked) if asked == stored => Ok(()),
             Some(asked) => Err(StoreError::KeyNumber { stored, asked }),
-            // Other forms were refused before. Who has no key could not say under which number it issues.
+            // Other forms were refused before. Who has no key could not say under which number it
+            // issues.
             None => Err(StoreError::Terms {
                 stored: format!("tagged UUIDs under key number {stored}"),
                 asked: "no key, as for devices and by servers that lease for others".to_owned(),

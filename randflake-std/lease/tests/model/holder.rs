@@ -43,7 +43,8 @@ impl Grant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Held {
     pub(crate) grant: Grant,
-    /// Serial and nonce of the last write of the lease, and the nonces of later ones of unknown outcome.
+    /// Serial and nonce of the last write of the lease, and the nonces of later ones of unknown
+    /// outcome.
     pub(crate) written: Option<(u8, u8)>,
     pub(crate) tried: u32,
 }
@@ -85,7 +86,8 @@ impl Holding {
         Interval::new(layout, node_id.into(), start.into(), end.into()).unwrap()
     }
 
-    /// The sequencer as it was left. Issuing all of a tick up to the last id brings a new one there.
+    /// The sequencer as it was left. Issuing all of a tick up to the last id brings a new one
+    /// there.
     fn sequencer(&self) -> Sequencer<LayoutSpec, AtomicU64> {
         let sequencer = Sequencer::new(self.interval(self.held.grant.end)).unwrap();
         if let Some(last) = self.last {
@@ -126,7 +128,8 @@ pub(crate) struct ObservedName {
     pub(crate) version: NameVersion,
     /// The store's clock then; 0 in worlds where no rule looks at it.
     pub(crate) at: u8,
-    /// If it is the mark of a drop: when that was made, and until when it says that leases may live.
+    /// If it is the mark of a drop: when that was made, and until when it says that leases may
+    /// live.
     pub(crate) mark: Option<(u8, u8)>,
 }
 

@@ -1,5 +1,5 @@
-//! What becomes of a rule that is left out. No rule is written a second time: it is lied to about what was read, or
-//! what it says is changed.
+//! What becomes of a rule that is left out. No rule is written a second time: it is lied to about
+//! what was read, or what it says is changed.
 
 use randflake_lease::unstable::rules::{Change, Loss, Terms, View};
 use randflake_lease::{MAX_SKEW, StoreError};

@@ -1,54 +1,64 @@
-//! The lease protocol, model-checked: the shipped rules, two processes, and everything that may happen to them.
+//! The lease protocol, model-checked: the shipped rules, two processes, and everything that may
+//! happen to them.
 //!
 //! Counters have worlds of their own: [`counters`].
 //!
 //! # What is run
 //!
-//! Each operation reads the store, hands what it holds to `rules::acquire`, `renew` or `release`, and sends the
-//! [`Change`](randflake_lease::unstable::rules::Change) that they return, which the store applies if what was read is still so.
-//! What is issued comes from core's `Sequencer`. So there is no second version of a rule here: the store only compares
-//! and writes. What is written anew is the memory of `LeaseStore` (its tries, what it has seen, the estimate of the
-//! clock), in a few bytes, so that millions of states fit.
+//! Each operation reads the store, hands what it holds to `rules::acquire`, `renew` or `release`,
+//! and sends the [`Change`](randflake_lease::unstable::rules::Change) that they return, which the
+//! store applies if what was read is still so. What is issued comes from core's `Sequencer`. So
+//! there is no second version of a rule here: the store only compares and writes. What is written
+//! anew is the memory of `LeaseStore` (its tries, what it has seen, the estimate of the clock), in
+//! a few bytes, so that millions of states fit.
 //!
 //! # What may happen
 //!
-//! Between a read and its write others may write. A write is lost, its answer is lost, or it arrives after its sender
-//! has given up or crashed. Processes pause, crash, restart, choose a node id or take a free one, and one becomes a
-//! copy of the other, with its memory, its holder's name, its pending acquire and its next random number. An operator
-//! drops the namespace, opens it again, or declares it new, and each write of that may be late.
+//! Between a read and its write others may write. A write is lost, its answer is lost, or it
+//! arrives after its sender has given up or crashed. Processes pause, crash, restart, choose a node
+//! id or take a free one, and one becomes a copy of the other, with its memory, its holder's name,
+//! its pending acquire and its next random number. An operator drops the namespace, opens it again,
+//! or declares it new, and each write of that may be late.
 //!
-//! An id that repeats is one id. So a history issues one, any, and is wrong as soon as somebody could issue it again.
+//! An id that repeats is one id. So a history issues one, any, and is wrong as soon as somebody
+//! could issue it again.
 //!
-//! - `usual`: the store's clock shows any tick at any time; `leaping`: it may leap past every quarantine, and it forgets
-//!   all leases, but not the latest end;
-//! - `promoted`: it also goes on with an old replica, and nothing is known of what was forgotten. Here the machines'
-//!   clocks agree, and the store's may differ by any number of ticks;
-//! - `unaware`: the engine does not notice that an old state was restored. Nothing is granted until a holder has asked:
-//!   what is granted before that, no rule can know;
-//! - `made again`, `opened again`: the namespace's record is in the place of an earlier one, which a restored store has
-//!   again; processes remember which one they saw, and when;
-//! - `dropped`, `declared new`: what an operator does arrives at any time, and is true when it is decided;
-//! - `replaced`: another store is made in the place of one in a file. Holders look at the file before a tick ends;
-//! - `copies`: what two copies of a holder issue until the second one has asked is theirs both, which no rule can
-//!   prevent; all else must not repeat. `lost copies`: and the store forgets which of them was the first, with the same
-//!   allowance;
-//! - `several at once`: the first process asks for two node ids in one request, and repeats that until it is answered;
-//! - `elastic`: a process holds two leases that began at different times, renews them in one request, gives one back, and
-//!   takes another;
+//! - `usual`: the store's clock shows any tick at any time; `leaping`: it may leap past every
+//!   quarantine, and it forgets all leases, but not the latest end;
+//! - `promoted`: it also goes on with an old replica, and nothing is known of what was forgotten.
+//!   Here the machines' clocks agree, and the store's may differ by any number of ticks;
+//! - `unaware`: the engine does not notice that an old state was restored. Nothing is granted until
+//!   a holder has asked: what is granted before that, no rule can know;
+//! - `made again`, `opened again`: the namespace's record is in the place of an earlier one, which
+//!   a restored store has again; processes remember which one they saw, and when;
+//! - `dropped`, `declared new`: what an operator does arrives at any time, and is true when it is
+//!   decided;
+//! - `replaced`: another store is made in the place of one in a file. Holders look at the file
+//!   before a tick ends;
+//! - `copies`: what two copies of a holder issue until the second one has asked is theirs both,
+//!   which no rule can prevent; all else must not repeat. `lost copies`: and the store forgets
+//!   which of them was the first, with the same allowance;
+//! - `several at once`: the first process asks for two node ids in one request, and repeats that
+//!   until it is answered;
+//! - `elastic`: a process holds two leases that began at different times, renews them in one
+//!   request, gives one back, and takes another;
 //! - `two layouts`, `newcomer`: the second process brings other terms.
 //!
 //! # How far
 //!
-//! All histories of a world's length; each search prints its states. A rule left out shows within the same length, in the
-//! same world. What has no bounds is left to the proof in `randflake-std/lease/proof`: how long a quarantine must be, which leases
-//! may be renewed in one, any number of losses and holders, and that a refused clock sets none. Here is what the proof
-//! assumes or leaves out: reads and writes that others come between, tries whose outcome is unknown, restarts, what the
-//! holders of forgotten leases tell the store, namespaces in the place of others, and terms that differ.
+//! All histories of a world's length; each search prints its states. A rule left out shows within
+//! the same length, in the same world. What has no bounds is left to the proof in
+//! `randflake-std/lease/proof`: how long a quarantine must be, which leases may be renewed in one,
+//! any number of losses and holders, and that a refused clock sets none. Here is what the proof
+//! assumes or leaves out: reads and writes that others come between, tries whose outcome is
+//! unknown, restarts, what the holders of forgotten leases tell the store, namespaces in the place
+//! of others, and terms that differ.
 //!
-//! Not checked: more than two processes, two node ids and one loss; several node ids in one request beside losses and
-//! copies, which the proof has; a store that forgets while clocks of machines differ; the store's failure to do what
-//! [`Engine`](randflake_lease::unstable::engine::Engine) asks of it. The proof has what servers do for their clients
-//! (`grants.py`), and a store that shows a write before it is kept (`shown.py`). Hints and the history are no part of a state: no
+//! Not checked: more than two processes, two node ids and one loss; several node ids in one request
+//! beside losses and copies, which the proof has; a store that forgets while clocks of machines
+//! differ; the store's failure to do what [`Engine`](randflake_lease::unstable::engine::Engine)
+//! asks of it. The proof has what servers do for their clients (`grants.py`), and a store that
+//! shows a write before it is kept (`shown.py`). Hints and the history are no part of a state: no
 //! rule looks at the history, and an engine may offer any candidate, so hints offer nothing else.
 
 #![expect(
@@ -80,7 +90,8 @@ const TTL: u8 = 2;
 /// How often the store loses leases.
 const MAX_LOSSES: u8 = 1;
 
-/// A world, how long its histories are, and the rules without which an id repeats within that length.
+/// A world, how long its histories are, and the rules without which an id repeats within that
+/// length.
 struct Search {
     name: &'static str,
     events: usize,
@@ -293,8 +304,8 @@ impl Search {
     /// All histories of its length, whole or with a rule left out: whether an id repeats in one.
     fn repeats_an_id(&self, flaw: Option<Flaw>) -> bool {
         let rules = Rules { flaw, ..self.rules };
-        // In one thread the shortest way to each state comes first. The state before all events counts, and the last
-        // depth is not looked at.
+        // In one thread the shortest way to each state comes first. The state before all events
+        // counts, and the last depth is not looked at.
         let checker = rules.checker().target_max_depth(self.events + 2);
         let checker = checker.finish_when(HasDiscoveries::AnyFailures);
         let checker = checker.spawn_bfs().join();

@@ -17,7 +17,8 @@ pub(crate) enum Flaw {
     FlushWithoutQuarantine,
     /// A replica that was promoted, or a backup that was restored, grants at once.
     PromotionWithoutQuarantine,
-    /// After a loss a store waits for the longest TTL by its own clock, which may have been far ahead.
+    /// After a loss a store waits for the longest TTL by its own clock, which may have been far
+    /// ahead.
     QuarantineByClockAlone,
     /// Chosen node ids have other records than free ones.
     ChosenFromOtherRecords,
@@ -81,14 +82,14 @@ impl Begin {
 /// Behaviour of the clocks of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clocks {
-    /// The store's shows any of these ticks at any time, and machines' clocks show anything. The engine keeps the latest
-    /// end of all leases where no loss reaches it.
+    /// The store's shows any of these ticks at any time, and machines' clocks show anything. The
+    /// engine keeps the latest end of all leases where no loss reaches it.
     Any(&'static [u8]),
-    /// Machines' clocks show the time, from 2 to this tick. The store's may show any, and nothing is known of forgotten
-    /// leases.
+    /// Machines' clocks show the time, from 2 to this tick. The store's may show any, and nothing
+    /// is known of forgotten leases.
     MachinesAgree(u8),
-    /// The store is in a file: all read one clock, from 2 to this tick, and nothing is known of forgotten leases. Each
-    /// holder looks at the file before a tick ends.
+    /// The store is in a file: all read one clock, from 2 to this tick, and nothing is known of
+    /// forgotten leases. Each holder looks at the file before a tick ends.
     OneMachine(u8),
 }
 
@@ -120,7 +121,8 @@ pub(crate) struct Rules {
     /// Somebody drops the namespace, or declares it new.
     pub(crate) operator: bool,
     pub(crate) begin: Begin,
-    /// How many node ids the first process asks for at once, and how many leases a process holds at most: at most 2.
+    /// How many node ids the first process asks for at once, and how many leases a process holds at
+    /// most: at most 2.
     pub(crate) at_once: u8,
     pub(crate) most_held: u8,
     /// Number of node ids, at most 2.

@@ -20,7 +20,8 @@ pub(crate) const NODE_ID: u32 = 3;
 
 macro_rules! columns {
     ($($name:ident)*) => {
-        /// One row's inputs. Times are in milliseconds since the epoch or in ticks, truth values 0 or 1, and -1 is none.
+        /// One row's inputs. Times are in milliseconds since the epoch or in ticks, truth values 0
+        /// or 1, and -1 is none.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Inputs {
             $(pub(crate) $name: i64,)*

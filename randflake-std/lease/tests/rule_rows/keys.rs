@@ -1,4 +1,5 @@
-//! Keys as a column: the form of ids, 10 times the check value, and 100 times the number. 0 is none.
+//! Keys as a column: the form of ids, 10 times the check value, and 100 times the number. 0 is
+//! none.
 
 use randflake_core::KeyNumber;
 use randflake_lease::unstable::rules::KeyCheck;

@@ -1,7 +1,9 @@
-//! What the shipped rules answer and write, as numbers, for `cargo xtask proof` to compare with what is proved.
+//! What the shipped rules answer and write, as numbers, for `cargo xtask proof` to compare with
+//! what is proved.
 //!
-//! Each row is a view, a caller and a request, taken at random but close to where the rules decide, and for each operation
-//! its answer and its change. First comes a line with the names of the columns; then each row, all columns as `i64`.
+//! Each row is a view, a caller and a request, taken at random but close to where the rules decide,
+//! and for each operation its answer and its change. First comes a line with the names of the
+//! columns; then each row, all columns as `i64`.
 
 #![expect(
     clippy::unwrap_used,

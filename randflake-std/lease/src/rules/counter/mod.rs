@@ -1,4 +1,5 @@
-//! Counters: numbers that are handed out in segments, each once. They need no layout, and a clock only for their dates.
+//! Counters: numbers that are handed out in segments, each once. They need no layout, and a clock
+//! only for their dates.
 
 mod window;
 
@@ -18,14 +19,14 @@ pub struct CounterRecord {
     pub next: u64,
     /// How it counts.
     pub terms: CounterTerms,
-    /// Random number of the record's first write, so that one made anew is noticed; 0 since an operator resumed the
-    /// counter, and so vouched for every number below `next`.
+    /// Random number of the record's first write, so that one made anew is noticed; 0 since an
+    /// operator resumed the counter, and so vouched for every number below `next`.
     pub counter_nonce: u64,
-    /// Fingerprint of the engine under which no reservation was lost, as an operator or the store vouches; empty if a
-    /// client knows of a loss, since no engine's fingerprint is.
+    /// Fingerprint of the engine under which no reservation was lost, as an operator or the store
+    /// vouches; empty if a client knows of a loss, since no engine's fingerprint is.
     pub vouched: String,
-    /// Nonce of the write: two clients that reserve the same count would otherwise write the same text and could
-    /// not tell whose it was.
+    /// Nonce of the write: two clients that reserve the same count would otherwise write the same
+    /// text and could not tell whose it was.
     pub nonce: u64,
     /// Versions and tail of this record.
     pub form: Form,
@@ -70,8 +71,8 @@ impl CounterRecord {
 /// State of a counter as an engine has read it.
 #[derive(Clone, Debug)]
 pub struct CounterView {
-    /// `None` if there is no counter. It is lost then: nothing tells a new counter from one whose store is another one, or
-    /// was emptied.
+    /// `None` if there is no counter. It is lost then: nothing tells a new counter from one whose
+    /// store is another one, or was emptied.
     pub record: Option<CounterRecord>,
     /// Fingerprint of the engine.
     pub fingerprint: String,
@@ -85,7 +86,8 @@ impl CounterView {
         self.record.as_ref().map_or(0, |record| record.next)
     }
 
-    /// The record, unless the counter may have gone back: that never heals by itself, an operator says where it goes on.
+    /// The record, unless the counter may have gone back: that never heals by itself, an operator
+    /// says where it goes on.
     pub(crate) fn kept(&self) -> Option<&CounterRecord> {
         // An empty `vouched` is no fingerprint, so only `resume` ends a marked loss.
         let record = self.record.as_ref();
@@ -162,7 +164,8 @@ impl ObservedCounter {
         (self.next > 0).then_some(self.terms)
     }
 
-    /// Whether a record was made anew since, other than by an operator who knew of the numbers before.
+    /// Whether a record was made anew since, other than by an operator who knew of the numbers
+    /// before.
     fn is_replaced_by(self, record: &CounterRecord) -> bool {
         record.counter_nonce != self.counter_nonce && record.counter_nonce != 0
     }
@@ -175,14 +178,16 @@ pub struct CounterCaller {
     pub seen: ObservedCounter,
     /// How it has to count, if the client says so.
     pub terms: Option<CounterTerms>,
-    /// Two numbers that nobody else has: for the counter nonce of a record, and for the nonce of a write.
+    /// Two numbers that nobody else has: for the counter nonce of a record, and for the nonce of a
+    /// write.
     pub fresh: (u64, u64),
 }
 
 /// Answer to an operation on a counter.
 #[derive(Debug)]
 pub struct CounterDecision<T> {
-    /// Record to write before the answer is given, also before a refusal; `None` if nothing changes.
+    /// Record to write before the answer is given, also before a refusal; `None` if nothing
+    /// changes.
     pub after: Option<CounterRecord>,
     /// Answer, once the record is written.
     pub answer: Result<T, CounterRefusal>,
@@ -224,8 +229,8 @@ impl CounterCaller {
         }
     }
 
-    /// Refuses a counter that is behind what this process has seen, and marks it as lost: then nobody else goes on
-    /// either, and nobody can declare it new.
+    /// Refuses a counter that is behind what this process has seen, and marks it as lost: then
+    /// nobody else goes on either, and nobody can declare it new.
     fn contradiction<T>(&self, view: &CounterView) -> Option<CounterDecision<T>> {
         let seen = self.seen;
         let record = view.record.as_ref();
@@ -237,18 +242,21 @@ impl CounterCaller {
         }
         // The mark keeps the highest number that anyone has seen: `resume` cannot fall below it.
         let reached = view.reached().max(seen.next);
-        // Numbers may have been reserved again: the record began anew, or nobody was refused although it went back. A backup
-        // from before an operator resumed the counter looks the same, and is treated so.
+        // Numbers may have been reserved again: the record began anew, or nobody was refused
+        // although it went back. A backup from before an operator resumed the counter looks the
+        // same, and is treated so.
         let is_rewound = is_replaced || view.kept().is_some();
         // A second mark would say nothing new, and make the next write of others fail once.
         let is_marked = |record: &CounterRecord| record.vouched.is_empty() && !is_behind;
         let is_marked = record.is_some_and(is_marked);
         let after = (!is_marked).then(|| {
             let counter_nonce = match record {
-                // Other processes learn of it by this, also when `next` has passed what they have seen.
+                // Other processes learn of it by this, also when `next` has passed what they have
+                // seen.
                 Some(_) if is_rewound => self.fresh.0,
                 Some(record) => record.counter_nonce,
-                // Gone altogether: under another counter nonce, other processes would call it rewound.
+                // Gone altogether: under another counter nonce, other processes would call it
+                // rewound.
                 None => seen.counter_nonce,
             };
             CounterRecord {
@@ -265,8 +273,8 @@ impl CounterCaller {
         Some(CounterDecision { after, answer })
     }
 
-    /// The record, unless the counter is not there, counts otherwise than the client says, may have gone back, or is
-    /// behind what this process has seen.
+    /// The record, unless the counter is not there, counts otherwise than the client says, may have
+    /// gone back, or is behind what this process has seen.
     fn reliable<'a, T>(
         &self,
         view: &'a CounterView,
@@ -292,7 +300,8 @@ pub fn check(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> 
     }
 }
 
-/// Reserves the next numbers: those of the period that the engine's clock shows, if they have dates.
+/// Reserves the next numbers: those of the period that the engine's clock shows, if they have
+/// dates.
 #[must_use]
 pub fn reserve(
     view: &CounterView,
@@ -341,7 +350,8 @@ pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()>
                 ))
             })))
         }
-        // Nobody has a number yet, so it may still count otherwise: what was mistyped is said again.
+        // Nobody has a number yet, so it may still count otherwise: what was mistyped is said
+        // again.
         Some(_) if caller.compare_terms(view).is_err() => CounterDecision {
             after: Some(begun(caller.fresh.0)),
             answer: Ok(()),

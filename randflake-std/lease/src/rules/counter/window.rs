@@ -13,7 +13,8 @@ use crate::types::{CounterTerms, DatedNumbers, MAX_SKEW};
 struct Window {
     /// The next number, never below the record's.
     first: u64,
-    /// Number of the period's last one plus 1, and how long until the next period; `None` without periods.
+    /// Number of the period's last one plus 1, and how long until the next period; `None` without
+    /// periods.
     period: Option<(u64, Duration)>,
 }
 
@@ -51,7 +52,8 @@ impl Window {
         })?;
         let reached = reached_period(dates, record.next);
         let (date, end) = if reached > at.date {
-            // Else a clock that is some seconds behind, as another server's is, would refuse for as long at each turn.
+            // Else a clock that is some seconds behind, as another server's is, would refuse for as
+            // long at each turn.
             let begin = dates.begin_of(reached).unwrap_or(Duration::MAX);
             let passes_in = begin.saturating_sub(now);
             if passes_in > MAX_SKEW {
@@ -75,7 +77,8 @@ impl Window {
 
 /// Date of the last number that may have been reserved; 0 if none was.
 fn reached_period(dates: DatedNumbers, next: u64) -> u64 {
-    // Not of the next one: behind the last number of a period, that would be the first of no period at all.
+    // Not of the next one: behind the last number of a period, that would be the first of no period
+    // at all.
     dates.date_and_count(next.saturating_sub(1)).0
 }
 

@@ -114,7 +114,8 @@ fn only_what_was_asked_for_is_granted() {
     assert_eq!(node_ids(&twice, NodeIds::Any(2), ALL), [5, 7]);
 }
 
-/// The soonest end for any node ids, unless the engine has looked at more of them; the latest one for chosen ones.
+/// The soonest end for any node ids, unless the engine has looked at more of them; the latest one
+/// for chosen ones.
 #[test]
 fn who_finds_too_few_is_told_when_to_come_again() {
     let leases = [

@@ -198,7 +198,8 @@ fn a_record_waits_until_a_time_and_says_since_when() {
     );
 }
 
-/// A change is empty if it writes nothing, and opens a namespace if it puts a record in the place of a mark.
+/// A change is empty if it writes nothing, and opens a namespace if it puts a record in the place
+/// of a mark.
 #[test]
 fn a_change_says_what_it_does() {
     let change = |before: Option<&NamespaceRecord>, after: Option<&NamespaceRecord>| Change {

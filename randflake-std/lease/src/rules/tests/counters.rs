@@ -248,7 +248,8 @@ fn a_counter_with_steps_begins_and_goes_on_at_its_numbers() {
     );
 }
 
-/// The record of a counter that is gone is made with what the process has seen, and not with what it says.
+/// The record of a counter that is gone is made with what the process has seen, and not with what
+/// it says.
 #[test]
 fn terms_outlive_a_loss() {
     let mut gone = caller(0);

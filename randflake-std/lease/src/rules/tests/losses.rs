@@ -7,7 +7,8 @@ use crate::rules::{
 };
 use crate::types::{AcquireRequest, Loss, NodeIds, StoreError};
 
-/// The holder's last write has serial 5 and nonce 50; the outcome of a later one with nonce 60 is not known.
+/// The holder's last write has serial 5 and nonce 50; the outcome of a later one with nonce 60 is
+/// not known.
 fn tried(record: &NodeRecord) -> CurrentLease {
     CurrentLease {
         tried: vec![60],
@@ -241,7 +242,8 @@ fn state(world: &World) -> NamespaceState {
     NamespaceState::of(&world.view, &world.caller()).unwrap()
 }
 
-/// Whether the namespace is closed, because what the process has seen of the former record contradicts it.
+/// Whether the namespace is closed, because what the process has seen of the former record
+/// contradicts it.
 fn is_closed(
     former: &NamespaceRecord,
     seen_at: u64,
@@ -271,7 +273,8 @@ fn made(since: u64, cause: QuarantineCause) -> NamespaceRecord {
     }
 }
 
-/// By more than clocks may differ. The mark of a drop was there from its start on, whoever has seen it when.
+/// By more than clocks may differ. The mark of a drop was there from its start on, whoever has seen
+/// it when.
 #[test]
 fn only_a_younger_record_follows_on_one_that_was_seen() {
     let reopened = |since| made(since, QuarantineCause::Dropped);
@@ -338,7 +341,8 @@ fn nothing_follows_on_a_mark_that_is_gone() {
     assert_eq!(state(&world).record.quarantine, NOW + ASSUMED_SPAN);
 }
 
-/// Later than the mark by more than clocks may differ, so that who has seen the mark tells it from an older one.
+/// Later than the mark by more than clocks may differ, so that who has seen the mark tells it from
+/// an older one.
 #[test]
 fn a_reopened_namespace_begins_after_the_mark_and_waits_as_it_says() {
     for (dropped, until, since) in [

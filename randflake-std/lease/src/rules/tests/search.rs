@@ -319,7 +319,8 @@ fn a_lease_that_ends_early_leaves_a_hint() {
     assert_eq!(keys(255), []);
 }
 
-/// Where all clients search from one place, they lease the node ids from there on, around the end, in a namespace of any size.
+/// Where all clients search from one place, they lease the node ids from there on, around the end,
+/// in a namespace of any size.
 #[test]
 fn a_search_chooses_from_where_it_begins() {
     for last in [255, 1_023] {
@@ -336,8 +337,8 @@ fn a_search_chooses_from_where_it_begins() {
     }
 }
 
-/// The chance that the documents state: of all places where one store may begin beside another, so many lead to a node id that
-/// both lease.
+/// The chance that the documents state: of all places where one store may begin beside another, so
+/// many lead to a node id that both lease.
 #[test]
 fn two_stores_share_a_node_id_from_as_many_places_as_both_lease_less_one() {
     let last = 255;

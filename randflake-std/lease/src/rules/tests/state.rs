@@ -157,7 +157,8 @@ fn another_engine_has_forgotten_leases() {
     }
 }
 
-/// Of a namespace whose record is there, its longest TTL is known; else it was as long as is assumed, or as its caller says.
+/// Of a namespace whose record is there, its longest TTL is known; else it was as long as is
+/// assumed, or as its caller says.
 #[test]
 fn a_quarantine_is_as_long_as_the_longest_lease_and_until_any_known_end() {
     let mut world = World::missing();

@@ -1,8 +1,8 @@
 //! Records as one line of text, for engines that keep values, not columns.
 //!
-//! A line begins with the two versions of its [`Form`]. Fields follow, each behind a colon: numbers in base 36, words
-//! without a colon, and free text behind its length. What comes after the fields that this program knows is the tail:
-//! a later version wrote it, and it is kept.
+//! A line begins with the two versions of its [`Form`]. Fields follow, each behind a colon: numbers
+//! in base 36, words without a colon, and free text behind its length. What comes after the fields
+//! that this program knows is the tail: a later version wrote it, and it is kept.
 
 mod records;
 
@@ -15,8 +15,9 @@ pub const VERSION: u8 = 1;
 
 /// Versions and tail of a record: what is kept of it whoever writes it again.
 ///
-/// A version may add fields behind those of the one before it, without asking more of readers: programs that do not know
-/// them carry them along through renewals, releases and replacements. So a tail may only say what stays true then.
+/// A version may add fields behind those of the one before it, without asking more of readers:
+/// programs that do not know them carry them along through renewals, releases and replacements. So
+/// a tail may only say what stays true then.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
     /// Version of the program whose fields it has.
@@ -51,7 +52,8 @@ pub(super) fn read<T>(
     to_text: impl FnOnce(&T) -> String,
 ) -> Result<T, String> {
     let record = fields(&mut Fields::of(text, known)?);
-    // Engines compare texts, and hashes are of texts: a record that is spelled differently could never be changed.
+    // Engines compare texts, and hashes are of texts: a record that is spelled differently could
+    // never be changed.
     let record = record.filter(|record| to_text(record) == text);
     record.ok_or_else(|| "it is damaged".to_owned())
 }
@@ -110,8 +112,8 @@ impl<'t> Fields<'t> {
         base36::number(self.word()?)?.try_into().ok()
     }
 
-    /// A number that each write of the record raises. The highest one is refused: no record is written that often, and
-    /// there would be none after it.
+    /// A number that each write of the record raises. The highest one is refused: no record is
+    /// written that often, and there would be none after it.
     pub(in crate::rules) fn count(&mut self) -> Option<u64> {
         self.number().filter(|count| *count < u64::MAX)
     }

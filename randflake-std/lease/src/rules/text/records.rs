@@ -188,7 +188,8 @@ const RELEASED: char = 'r';
 const BOTH: char = 'b';
 
 impl NodeRecord {
-    /// The record without its node id. Its first field is the end, which is all that a search looks at.
+    /// The record without its node id. Its first field is the end, which is all that a search looks
+    /// at.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Self {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::rules::Key;
 
-/// A file's text in parts. They are written together into one sector, so there is room for two records.
+/// A file's text in parts. They are written together into one sector, so there is room for two
+/// records.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     /// Name of the namespace.
@@ -19,8 +20,8 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// A sentence says whose file it is instead. It warns of the obvious remedy: without the file, nobody knows until when
-    /// ids of its node id may be in use.
+    /// A sentence says whose file it is instead. It warns of the obvious remedy: without the file,
+    /// nobody knows until when ids of its node id may be in use.
     pub(super) fn read(text: &str, name: &str, node_id: u32) -> Result<Self, String> {
         if text.is_empty() {
             return Ok(Self {

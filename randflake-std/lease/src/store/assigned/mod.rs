@@ -1,7 +1,8 @@
-//! One node id that somebody assigns, for those without any server: an engine of one file and two texts.
+//! One node id that somebody assigns, for those without any server: an engine of one file and two
+//! texts.
 //!
-//! The rules are those of every engine. What is its own: the file knows its node id, and a lock on it, held as long as the
-//! process leases, proves that no other process does.
+//! The rules are those of every engine. What is its own: the file knows its node id, and a lock on
+//! it, held as long as the process leases, proves that no other process does.
 
 mod content;
 mod node;
@@ -32,18 +33,18 @@ const FILE: FileKind = FileKind {
     magic: *b"randflake node\x1a\n",
     name: "the file of an assigned node id",
 };
-/// How long a lock is tried for that another process seems to hold: one that a thread of a former holder is starting has
-/// it until it runs its program.
+/// How long a lock is tried for that another process seems to hold: one that a thread of a former
+/// holder is starting has it until it runs its program.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a pod in a Kubernetes
-/// `StatefulSet`. See [`NodeIdSource`].
+/// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a
+/// pod in a Kubernetes `StatefulSet`. See [`NodeIdSource`].
 ///
 /// Its constructors return a [`LeaseStore`].
 ///
-/// A small file protects against restarts. It stores the last lease, is on disk before a lease is answered, and is locked
-/// while a process holds one. It grants by the rules of every store: nothing before the end of the last lease, whatever the
-/// clock shows, and nothing in quarantine.
+/// A small file protects against restarts. It stores the last lease, is on disk before a lease is
+/// answered, and is locked while a process holds one. It grants by the rules of every store:
+/// nothing before the end of the last lease, whatever the clock shows, and nothing in quarantine.
 ///
 /// | what happened                             | what it does                                          |
 /// |-------------------------------------------|-------------------------------------------------------|
@@ -67,21 +68,24 @@ const GRACE: Duration = Duration::from_millis(200);
 /// | it ends more than a day further ahead     | [refused](StoreError::LeaseAhead), with what to do    |
 /// | than any lease: a clock was far ahead     |                                                       |
 ///
-/// So a service waits (`Builder::wait`) at its start, for the TTL after a kill, and for the longest TTL and 20 s with
-/// a new file. A renewal is only a write to the disk: use a TTL of a few seconds instead of the usual 60 s, with [a longest
-/// TTL of the same length](Namespace::with_max_ttl). If a file is certainly new, its lease begins at once after
+/// So a service waits (`Builder::wait`) at its start, for the TTL after a kill, and for the longest
+/// TTL and 20 s with a new file. A renewal is only a write to the disk: use a TTL of a few seconds
+/// instead of the usual 60 s, with [a longest TTL of the same length](Namespace::with_max_ttl). If
+/// a file is certainly new, its lease begins at once after
 /// [`end_quarantine`](crate::Administration::end_quarantine) (`randflake lease init`).
 ///
 /// # What it cannot notice
 ///
-/// - **Two processes with one node id and different files**: two machines configured with the same number, or a pod deleted
-///   by force that still runs because its node was cut off. Whoever assigns node ids must prevent that; a store on a server
-///   prevents it.
-/// - A backup that was written over the file in place, or a snapshot of its disk, that was restored: call
-///   [`start_quarantine`](crate::Administration::start_quarantine) before any process starts.
-/// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or memory, gives a new
-///   file at each start. Each start waits as above, which is enough if the clocks of both machines agree within 20 s and
-///   both had the same longest TTL. [`diagnose`](crate::Administration::diagnose) reports such volumes where the system tells.
+/// - **Two processes with one node id and different files**: two machines configured with the same
+///   number, or a pod deleted by force that still runs because its node was cut off. Whoever
+///   assigns node ids must prevent that; a store on a server prevents it.
+/// - A backup that was written over the file in place, or a snapshot of its disk, that was
+///   restored: call [`start_quarantine`](crate::Administration::start_quarantine) before any
+///   process starts.
+/// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own
+///   layer or memory, gives a new file at each start. Each start waits as above, which is enough if
+///   the clocks of both machines agree within 20 s and both had the same longest TTL.
+///   [`diagnose`](crate::Administration::diagnose) reports such volumes where the system tells.
 /// - Two files of namespaces under one secret: a file has one namespace, and knows of no other.
 ///
 /// While a process holds the file, its time does not go back.
@@ -118,15 +122,16 @@ pub(in crate::store) struct StaticFile {
 }
 
 impl StaticStore {
-    /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
-    /// or written before the first acquire.
+    /// Opens the store of the node id that a source names, with its file at a path. Nothing is
+    /// locked or written before the first acquire.
     ///
     /// It blocks: see [how long](crate#how-long-calls-block).
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when the source names no node id, or one that the layout does not have;
-    /// [`StoreError::FailedPrecondition`] when the directory is missing or the file is another one's.
+    /// [`StoreError::Invalid`] when the source names no node id, or one that the layout does not
+    /// have; [`StoreError::FailedPrecondition`] when the directory is missing or the file is
+    /// another one's.
     pub fn open(
         path: impl AsRef<Path>,
         source: NodeIdSource,
@@ -272,7 +277,8 @@ impl Engine for StaticFile {
             now: read_clock(&*self.clock)?,
             continuity: Continuity {
                 fingerprint: fingerprint(&self.path)?,
-                // A file that is not there may have been lost with its volume, so its absence is not certain.
+                // A file that is not there may have been lost with its volume, so its absence is
+                // not certain.
                 ..Continuity::default()
             },
             texts,
@@ -282,7 +288,8 @@ impl Engine for StaticFile {
     fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let (path, clock, node_id) = (self.path.clone(), Arc::clone(&self.clock), self.node_id);
         let (file, mut content) = self.locked()?;
-        // Under the lock, which may have made the file: what was decided without one does not hold for it.
+        // Under the lock, which may have made the file: what was decided without one does not hold
+        // for it.
         if write.fingerprint != fingerprint(&path)? {
             return Ok(WriteOutcome::Stale);
         }
@@ -291,8 +298,8 @@ impl Engine for StaticFile {
             match entry.key {
                 Key::Namespace => {}
                 Key::Node(node) if node == node_id => {}
-                // Nobody looks for free node ids here, and there is room for one lease. A file has one namespace, and
-                // knows of no other: it gets every secret.
+                // Nobody looks for free node ids here, and there is room for one lease. A file has
+                // one namespace, and knows of no other: it gets every secret.
                 Key::Hint(_) | Key::History(..) | Key::Claim(_) => continue,
                 Key::Node(_) | Key::Counter | Key::Device(_) => {
                     return Err(self.has_no_such_key());
@@ -388,8 +395,8 @@ fn fingerprint(path: &Path) -> Result<String, EngineError> {
     let identity = found.map(|found| found.identity).unwrap_or_default();
     let born_ns = identity.born_ns.unwrap_or_default().cast_unsigned();
     let inode = identity.inode.unwrap_or_default();
-    // One word, because all texts have to fit into one sector. Numbers are small, so one is turned to where times of the same
-    // day do not differ.
+    // One word, because all texts have to fit into one sector. Numbers are small, so one is turned
+    // to where times of the same day do not differ.
     Ok(format!("{:x}", born_ns ^ inode.rotate_right(16)))
 }
 

@@ -20,8 +20,8 @@ pub enum NodeIdSource {
     /// The variable [`RANDFLAKE_NODE_ID`](NODE_ID_VARIABLE), in decimal.
     Variable,
     /// The ordinal of a pod in a Kubernetes `StatefulSet`: the number behind the last `-` of the
-    /// variable `POD_NAME`, or of the host's name if that is not set. A pod of a `Deployment` has no
-    /// ordinal, and is refused unless its random suffix looks like one: do not use it there.
+    /// variable `POD_NAME`, or of the host's name if that is not set. A pod of a `Deployment` has
+    /// no ordinal, and is refused unless its random suffix looks like one: do not use it there.
     Pod,
 }
 

@@ -1,4 +1,5 @@
-//! The certificates and keys that a connection uses: parsed for rustls, or as PEM for clients that parse them.
+//! The certificates and keys that a connection uses: parsed for rustls, or as PEM for clients that
+//! parse them.
 
 use core::fmt::Display;
 use std::path::Path;
@@ -21,7 +22,8 @@ pub(super) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'stat
 type IdentityPem = (Vec<u8>, Vec<u8>);
 
 impl Files {
-    /// Authorities that the server's certificate may come from: those of the URL, or else of the operating system.
+    /// Authorities that the server's certificate may come from: those of the URL, or else of the
+    /// operating system.
     ///
     /// # Errors
     ///
@@ -112,8 +114,8 @@ impl Files {
     }
 }
 
-/// Chooses the cryptography of the process if it has not: some clients take it from there, and fail where a program has two
-/// to choose from.
+/// Chooses the cryptography of the process if it has not: some clients take it from there, and fail
+/// where a program has two to choose from.
 pub fn choose_provider() {
     if CryptoProvider::get_default().is_none() {
         // It fails if another thread was faster, and then there is a choice.

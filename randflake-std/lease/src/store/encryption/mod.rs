@@ -1,5 +1,5 @@
-//! What a store's URL says of encryption: in the words of PostgreSQL's own clients, the same for all
-//! stores.
+//! What a store's URL says of encryption: in the words of PostgreSQL's own clients, the same for
+//! all stores.
 
 #[cfg(feature = "tls")]
 mod certificates;
@@ -22,7 +22,8 @@ use crate::types::{EngineError, StoreError};
 /// Options that name files: the trusted authorities, the client's certificate, and its key.
 const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
 
-/// Error of an engine that was built without encryption, where the URL asks for it. Here also if another engine can encrypt.
+/// Error of an engine that was built without encryption, where the URL asks for it. Here also if
+/// another engine can encrypt.
 #[must_use]
 pub fn without_tls() -> EngineError {
     EngineError::failed_precondition(
@@ -35,12 +36,13 @@ pub fn without_tls() -> EngineError {
 pub struct Files(Vec<(&'static str, PathBuf)>);
 
 impl Files {
-    /// The files for an encrypted connection; none for a plain one. Which it is, the URL's scheme says for
-    /// some stores, its `sslmode` for the others.
+    /// The files for an encrypted connection; none for a plain one. Which it is, the URL's scheme
+    /// says for some stores, its `sslmode` for the others.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for an `sslmode` that does not verify the server, or files without encryption.
+    /// [`StoreError::Invalid`] for an `sslmode` that does not verify the server, or files without
+    /// encryption.
     pub fn asked_by(location: &Location) -> Result<Option<Self>, StoreError> {
         let is_encrypted = match location.option("sslmode") {
             None | Some("require" | "verify-full" | "disable") => location.is_encrypted(),

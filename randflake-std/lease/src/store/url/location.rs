@@ -47,7 +47,8 @@ pub enum Address {
     Socket(String),
 }
 
-/// A host's name or address, the latter without brackets; or, for PostgreSQL, the directory of its socket.
+/// A host's name or address, the latter without brackets; or, for PostgreSQL, the directory of its
+/// socket.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// Name or address.
@@ -343,7 +344,8 @@ impl Debug for Location {
     }
 }
 
-/// What is wrong with a `HOST` or `HOST:PORT` whose host is an IPv6 address: no brackets, or a zone id. `None` if nothing is.
+/// What is wrong with a `HOST` or `HOST:PORT` whose host is an IPv6 address: no brackets, or a zone
+/// id. `None` if nothing is.
 ///
 /// Nothing of a text that is no such address is shown: it may be a password in the wrong place.
 #[must_use]

@@ -1,4 +1,5 @@
-//! URLs of stores: the engine's scheme, and what stands behind it. Parsed here once, for all engines.
+//! URLs of stores: the engine's scheme, and what stands behind it. Parsed here once, for all
+//! engines.
 
 mod location;
 
@@ -11,7 +12,8 @@ pub use self::location::{Address, Host, Location, mistake_in_ipv6};
 use crate::store::{Engine, LeaseStore};
 use crate::types::{Namespace, StoreError};
 
-/// The option of every URL that sets the longest TTL of a namespace. It is taken out of a URL before an engine sees it.
+/// The option of every URL that sets the longest TTL of a namespace. It is taken out of a URL
+/// before an engine sees it.
 pub const MAX_TTL_OPTION: &str = "max_ttl";
 
 /// An engine that URLs lead to.
@@ -39,7 +41,8 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] says what is wrong, and which form the URL must have. It shows no password.
+    /// [`StoreError::Invalid`] says what is wrong, and which form the URL must have. It shows no
+    /// password.
     pub fn location(&'static self, url: &str) -> Result<Location, StoreError> {
         // Errors and logs show hosts and paths: a line break would look like another entry there.
         if url.contains(char::is_control) {

@@ -35,7 +35,8 @@ pub fn random_histories_of_days_reserve_no_number_twice(backend: &impl Counters)
     let history = run(backend, terms, || begun(backend, terms));
     let dates = terms.dates().unwrap();
     for segment in &history.reserved {
-        // No segment reaches into another day, so each number has the date and the place that it is read as.
+        // No segment reaches into another day, so each number has the date and the place that it is
+        // read as.
         let (date, count) = dates.date_and_count(segment.first());
         assert_eq!(dates.date_and_count(segment.end() - 1).0, date);
         assert!(count > 0, "{segment:?}");
@@ -134,11 +135,13 @@ fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap()
 }
 
-/// An operator resumes the counter above all that was reserved, unless that is a date which has not begun.
+/// An operator resumes the counter above all that was reserved, unless that is a date which has not
+/// begun.
 fn is_resumed(store: &mut LeaseStore, terms: CounterTerms, end: u64) -> bool {
     let mut numbers = vec![end];
     if let Some(dates) = terms.dates() {
-        // What follows on the last number of a day is the first of the next one, which is in another month at times.
+        // What follows on the last number of a day is the first of the next one, which is in
+        // another month at times.
         let (date, count) = dates.date_and_count(end);
         numbers.retain(|_| count > 0);
         numbers.extend((1..100).map(|later| (date + later) * 100 + 1));

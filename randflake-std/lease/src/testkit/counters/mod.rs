@@ -1,7 +1,7 @@
 //! The contract of stores that keep counters, for every store to be run against.
 //!
-//! A backend's file implements [`Counters`] and calls `segment_contract!` with an expression that makes
-//! an empty store; each test gets its own.
+//! A backend's file implements [`Counters`] and calls `segment_contract!` with an expression that
+//! makes an empty store; each test gets its own.
 
 mod history;
 mod reserve;
@@ -25,7 +25,8 @@ pub use terms::*;
 
 /// A store that starts empty, and its clients.
 pub trait Counters: Backend + Sync {
-    /// Whether a counter that is not there begins at 1: nowhere but in memory, which is as new as its process.
+    /// Whether a counter that is not there begins at 1: nowhere but in memory, which is as new as
+    /// its process.
     const BEGINS_BY_ITSELF: bool = false;
 
     /// Another client, for the counter of any namespace, which is declared new at first.

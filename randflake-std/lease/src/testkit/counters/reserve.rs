@@ -264,7 +264,8 @@ pub fn a_second_loss_is_another_one(backend: &impl Counters) {
     }
 }
 
-/// Without its wait nobody asks the holder, and its numbers are issued again; but nobody goes on after it has come back.
+/// Without its wait nobody asks the holder, and its numbers are issued again; but nobody goes on
+/// after it has come back.
 pub fn a_counter_that_began_again_beside_its_holder_is_refused_to_all(backend: &impl Counters) {
     let mut holder = backend.open_counter(&namespace("orders"));
     let mut idle = backend.open_counter(&namespace("orders"));

@@ -126,8 +126,9 @@ pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Back
     acquire_one(&mut store, 4);
 }
 
-/// Idle sessions of servers, services whose leases the drop has ended: what they know of the namespace before is over. Each
-/// of them would close it again for the longest TTL, at whatever time it wakes.
+/// Idle sessions of servers, services whose leases the drop has ended: what they know of the
+/// namespace before is over. Each of them would close it again for the longest TTL, at whatever
+/// time it wakes.
 pub fn who_wakes_after_a_drop_closes_nothing(backend: &impl Backend) {
     let open = || {
         let mut store = backend.open(&eight("orders")).unwrap();
@@ -200,7 +201,8 @@ fn open(backend: &impl Backend, name: &str, key_check: KeyCheck) -> LeaseStore {
     store
 }
 
-/// Ids of 53 bits: under one secret their key is another one than that of 64 bits, and so is its check value.
+/// Ids of 53 bits: under one secret their key is another one than that of 64 bits, and so is its
+/// check value.
 pub fn a_namespace_of_53_bit_ids_issues_no_others(backend: &impl Backend) {
     let secret = Secret::from_bytes([7; 16]);
     let numbers = KeyCheck::of(&secret.feistel53());

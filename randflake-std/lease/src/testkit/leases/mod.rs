@@ -52,14 +52,15 @@ pub trait Backend {
         self.step_clock(0, i64::try_from(span.as_millis()).unwrap());
     }
 
-    /// Sets the clock of one client, or the store's if it has one, ahead or back. Clients count in the
-    /// order in which they were opened.
+    /// Sets the clock of one client, or the store's if it has one, ahead or back. Clients count in
+    /// the order in which they were opened.
     fn step_clock(&self, client: usize, ms: i64);
 
     /// Lets the store lose all its records, in a way that it should notice.
     fn lose_memory(&self);
 
-    /// How many node ids an acquire may ask for at most, so that it is answered in time on a busy machine.
+    /// How many node ids an acquire may ask for at most, so that it is answered in time on a busy
+    /// machine.
     fn at_once(&self) -> u32 {
         8_192
     }
@@ -74,8 +75,8 @@ pub trait Backend {
         10_000
     }
 
-    /// How far a clock steps in a random history. Within the allowed skew where nothing but the clock
-    /// is left to a store that has lost its memory.
+    /// How far a clock steps in a random history. Within the allowed skew where nothing but the
+    /// clock is left to a store that has lost its memory.
     fn history_clock_steps(&self) -> Duration {
         Duration::from_secs(3_600)
     }
@@ -210,7 +211,8 @@ pub fn acquire_as(
     })
 }
 
-/// Asks again where a busy machine is late for a short TTL. What is repeated is known by its token or nonce.
+/// Asks again where a busy machine is late for a short TTL. What is repeated is known by its token
+/// or nonce.
 pub fn patiently<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     const TRIES: usize = 100;
     let tries = (0..TRIES).map(|_| ask());
@@ -257,8 +259,8 @@ pub fn tick_at(now: Duration) -> u64 {
     Eight::SPEC.tick_at(now).unwrap()
 }
 
-/// Declares a namespace new when its store is opened for the first time at a URL: on a server, one that is not there may
-/// have been lost, and waits. Later stores find what the test has made of it.
+/// Declares a namespace new when its store is opened for the first time at a URL: on a server, one
+/// that is not there may have been lost, and waits. Later stores find what the test has made of it.
 pub fn declared_new(url: &str, mut store: LeaseStore) -> Result<LeaseStore, StoreError> {
     static DECLARED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     let place = (url.to_owned(), store.namespace().name().to_owned());

@@ -1,4 +1,5 @@
-//! Programs of two versions in one namespace: what the older one carries along, and when it has to stop.
+//! Programs of two versions in one namespace: what the older one carries along, and when it has to
+//! stop.
 
 use crate::rules::{Before, Entry, Key, Keys, Write};
 use crate::store::Ask;
@@ -91,7 +92,8 @@ pub fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
     let mut grant = chosen(store, 1, NODE);
     plant(store, node);
     plant(store, Key::Namespace);
-    // The first renewal reads what was changed; those after it write over what they remember, where the engine allows that.
+    // The first renewal reads what was changed; those after it write over what they remember, where
+    // the engine allows that.
     for _ in 0..3 {
         backend.pass(ticks(1));
         grant.end = patiently(|| store.renew(&[grant], TTL)).unwrap().ends[0].unwrap();
@@ -202,8 +204,8 @@ pub fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
         "{refused}"
     );
     backend.pass(ticks(1));
-    // Nor does one take over a lease of a newer holder, as servers do for clients that use them in turns: the upgrade may have
-    // looked already.
+    // Nor does one take over a lease of a newer holder, as servers do for clients that use them in
+    // turns: the upgrade may have looked already.
     let refused = old.renew(&[theirs, ours], TTL).unwrap_err().to_string();
     assert!(
         refused.contains("is being upgraded to version 2"),

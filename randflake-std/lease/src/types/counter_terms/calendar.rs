@@ -10,8 +10,8 @@ pub(super) struct Date {
 
 impl Date {
     /// The date that is so many days after 1970-01-01.
-    // Years that begin in March, so that a leap day is the last one: Howard Hinnant, "chrono-Compatible Low-Level Date
-    // Algorithms", `civil_from_days`.
+    // Years that begin in March, so that a leap day is the last one: Howard Hinnant,
+    // "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
     pub(super) const fn of_days(days: i64) -> Self {
         let days = days + 719_468;
         let era = days.div_euclid(146_097);

@@ -22,8 +22,8 @@ pub enum Period {
 
 /// By how much a place's clocks are ahead of UTC, the same all year: `UTC`, `+05:30`.
 ///
-/// A day begins at midnight there. It is no time zone with a name: such zones change their offset in summer, and their rules
-/// from year to year, and stores would disagree about them.
+/// A day begins at midnight there. It is no time zone with a name: such zones change their offset
+/// in summer, and their rules from year to year, and stores would disagree about them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UtcOffset {
     minutes: i16,
@@ -79,8 +79,9 @@ impl Display for UtcOffset {
 
 /// Numbers with a date, which begin at 1 with each period: `20261128-000123`.
 ///
-/// A number is the date's digits followed by as many digits as chosen, so later numbers are higher, and the text sorts as the
-/// number does. The date is that of the store's clock when the number was reserved.
+/// A number is the date's digits followed by as many digits as chosen, so later numbers are higher,
+/// and the text sorts as the number does. The date is that of the store's clock when the number was
+/// reserved.
 ///
 /// ```
 /// use randflake_lease::{DatedNumbers, Period};
@@ -108,10 +109,12 @@ pub(crate) struct PeriodAt {
 }
 
 impl DatedNumbers {
-    /// The most digits of a number behind its date: with those of a day, all fit 63 bits until the year 9223.
+    /// The most digits of a number behind its date: with those of a day, all fit 63 bits until the
+    /// year 9223.
     pub const MAX_DIGITS: u8 = 10;
 
-    /// Numbers of a period in UTC with so many digits behind the date: 6 let a period have 999,999 numbers.
+    /// Numbers of a period in UTC with so many digits behind the date: 6 let a period have 999,999
+    /// numbers.
     ///
     /// # Errors
     ///
@@ -185,7 +188,8 @@ impl DatedNumbers {
         10_u64.pow(self.digits as u32)
     }
 
-    /// The period at a time of the store's clock; `None` after the year 9222, when numbers would not fit.
+    /// The period at a time of the store's clock; `None` after the year 9222, when numbers would
+    /// not fit.
     pub(crate) fn period_at(self, now: Duration) -> Option<PeriodAt> {
         let local = self.local(now)?;
         let date = self.period.begin(Date::of_days(local.div_euclid(DAY_S)));

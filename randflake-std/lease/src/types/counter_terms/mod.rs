@@ -10,7 +10,8 @@ use randflake_core::segment::{MAX_NUMBER, ReserveError, Segment};
 
 pub use self::dated_numbers::{DatedNumbers, Period, UtcOffset};
 
-/// How a counter counts: fixed when it is begun, kept in its record, and compared with what clients name.
+/// How a counter counts: fixed when it is begun, kept in its record, and compared with what clients
+/// name.
 ///
 /// ```
 /// use randflake_lease::{CounterTerms, DatedNumbers, Period};
@@ -42,12 +43,13 @@ impl Default for CounterTerms {
 impl CounterTerms {
     /// The numbers `first`, `first + step`, `first + 2 * step`, and so on.
     ///
-    /// Counters that know nothing of each other, in as many stores as the step, never issue the same number if each has
-    /// another first number from 1 to the step.
+    /// Counters that know nothing of each other, in as many stores as the step, never issue the
+    /// same number if each has another first number from 1 to the step.
     ///
     /// # Errors
     ///
-    /// [`CounterTermsError::Numbers`] unless both are from 1 to [`MAX_NUMBER`], and at least one number follows.
+    /// [`CounterTermsError::Numbers`] unless both are from 1 to [`MAX_NUMBER`], and at least one
+    /// number follows.
     pub fn stepped(first: u64, step: u64) -> Result<Self, CounterTermsError> {
         Segment::stepped(first, 1, step)?;
         Ok(Self {

@@ -1,33 +1,40 @@
-//! Counters, model-checked: the shipped rules, two processes and an operator, and everything that may happen to them.
+//! Counters, model-checked: the shipped rules, two processes and an operator, and everything that
+//! may happen to them.
 //!
 //! # What is run
 //!
-//! Each operation reads the store, hands what it holds to `counter::reserve`, `check`, `create` or `resume`, and sends the
-//! record that they return, which the store keeps if what was read is still so. The memory of a process is written anew.
+//! Each operation reads the store, hands what it holds to `counter::reserve`, `check`, `create` or
+//! `resume`, and sends the record that they return, which the store keeps if what was read is still
+//! so. The memory of a process is written anew.
 //!
 //! # What may happen
 //!
-//! Between a read and its write others may write. An answer is lost, and its process looks for its write; or a write arrives
-//! after its sender has given up or crashed. The store's clock shows any of its world's times at any read. Once, the store
-//! loses the record, has an earlier one, or is another one.
+//! Between a read and its write others may write. An answer is lost, and its process looks for its
+//! write; or a write arrives after its sender has given up or crashed. The store's clock shows any
+//! of its world's times at any read. Once, the store loses the record, has an earlier one, or is
+//! another one.
 //!
-//! - `plain`, `in steps`, `daily`: all of that, and an operator who is right; `by any clock`: the clock leaps between days,
-//!   was never set, and shows a date before and after another process has seen the next one;
-//! - `other terms`, `other dates`: the second process counts otherwise than the first one, and the operator declares it so;
-//! - `declared again`, `resumed too low`, `resumed ahead`: an operator who is wrong, in a store that loses nothing;
-//!   `declared after a loss`: in one that has noticed a loss;
-//! - `marked`: what a process has left in the store outlives the operator's mistake. Only one has numbers: else another
-//!   could have come further;
-//! - `unnoticed`: an earlier record is there, and nothing shows it. No process gets a number twice; two may have the same;
-//! - `made anew`: an operator declares the counter new that was lost. Numbers repeat then, until a process comes that has
-//!   seen them: from then on nobody is served.
+//! - `plain`, `in steps`, `daily`: all of that, and an operator who is right; `by any clock`: the
+//!   clock leaps between days, was never set, and shows a date before and after another process has
+//!   seen the next one;
+//! - `other terms`, `other dates`: the second process counts otherwise than the first one, and the
+//!   operator declares it so;
+//! - `declared again`, `resumed too low`, `resumed ahead`: an operator who is wrong, in a store
+//!   that loses nothing; `declared after a loss`: in one that has noticed a loss;
+//! - `marked`: what a process has left in the store outlives the operator's mistake. Only one has
+//!   numbers: else another could have come further;
+//! - `unnoticed`: an earlier record is there, and nothing shows it. No process gets a number twice;
+//!   two may have the same;
+//! - `made anew`: an operator declares the counter new that was lost. Numbers repeat then, until a
+//!   process comes that has seen them: from then on nobody is served.
 //!
 //! # How far
 //!
-//! As the model of leases: all histories of a world's length, and a rule left out shows within the same length. Not
-//! checked: more than two processes and one loss; periods of a month or a year, which differ in dates alone; that a mark
-//! has another counter nonce where numbers were reserved again, from which other processes learn that what they have in reserve
-//! is no longer theirs alone.
+//! As the model of leases: all histories of a world's length, and a rule left out shows within the
+//! same length. Not checked: more than two processes and one loss; periods of a month or a year,
+//! which differ in dates alone; that a mark has another counter nonce where numbers were reserved
+//! again, from which other processes learn that what they have in reserve is no longer theirs
+//! alone.
 
 mod records;
 mod rules;
@@ -39,7 +46,8 @@ use records::{BEFORE_MIDNIGHT, Counts, NOONS, NOT_SET};
 use rules::{Declares, Flaw, Loss, Resumes, Rules};
 use world::PROMISES;
 
-/// A world, how long its histories are, and the rules without which a promise is broken within that length.
+/// A world, how long its histories are, and the rules without which a promise is broken within that
+/// length.
 struct Search {
     name: &'static str,
     events: usize,
@@ -226,7 +234,8 @@ const SEARCHES: &[Search] = &[
 ];
 
 impl Search {
-    /// All histories of its length, whole or with a rule left out: whether a promise is broken in one.
+    /// All histories of its length, whole or with a rule left out: whether a promise is broken in
+    /// one.
     fn breaks_a_promise(&self, flaw: Option<Flaw>) -> bool {
         let rules = Rules { flaw, ..self.rules };
         let checker = rules.checker().target_max_depth(self.events + 2);

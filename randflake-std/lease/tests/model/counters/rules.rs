@@ -112,7 +112,8 @@ pub(crate) struct Rules {
     pub(crate) is_begun: bool,
     pub(crate) declares: Declares,
     pub(crate) resumes: Resumes,
-    /// Numbers repeat between processes, as nobody notices the loss or the operator is wrong: each process is looked at alone.
+    /// Numbers repeat between processes, as nobody notices the loss or the operator is wrong: each
+    /// process is looked at alone.
     pub(crate) alone: bool,
 }
 

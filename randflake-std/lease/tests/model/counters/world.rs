@@ -28,7 +28,8 @@ pub(crate) enum Promise {
     Date,
     /// Who names other terms is refused, and all numbers of a counter are of its terms.
     Terms,
-    /// Where somebody has noticed that numbers may have repeated, nobody goes on before a person has said where.
+    /// Where somebody has noticed that numbers may have repeated, nobody goes on before a person
+    /// has said where.
     Told,
     /// When a person has said where it goes on, rightly, nobody is refused any more.
     Resumed,

@@ -5,7 +5,8 @@ use crate::holder::{Grant, Holding, ObservedName, Process};
 use crate::records::Name;
 
 impl Process {
-    /// The store has done what was sent, and the answer is here when the holder's clock shows a tick.
+    /// The store has done what was sent, and the answer is here when the holder's clock shows a
+    /// tick.
     pub(crate) fn receive(&mut self, now: u8, terms: u8) {
         if let Some(flight) = self.flight.take_if(|flight| flight.done) {
             let change = &flight.change;
@@ -27,8 +28,9 @@ impl Process {
         self.offset = name.and(flight.offset);
     }
 
-    /// Whether this process has seen that a store's record is an earlier one: it has seen the same one after later writes, or
-    /// another one that is younger. Who has only seen what came before it cannot know that its leases are not all there.
+    /// Whether this process has seen that a store's record is an earlier one: it has seen the same
+    /// one after later writes, or another one that is younger. Who has only seen what came before
+    /// it cannot know that its leases are not all there.
     pub(crate) fn is_witness(&self, name: Option<Name>) -> bool {
         let Some(ObservedName { version, at, mark }) = self.seen else {
             return false;

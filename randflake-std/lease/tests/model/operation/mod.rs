@@ -1,4 +1,5 @@
-//! An operation of a process: the store is read, the shipped rules decide, a write is sent, and its answer is taken.
+//! An operation of a process: the store is read, the shipped rules decide, a write is sent, and its
+//! answer is taken.
 
 mod answer;
 
@@ -113,8 +114,8 @@ impl Place {
 }
 
 impl Process {
-    /// Reads the store, lets the rules decide, and sends what is to be written; says whether the store has told of a
-    /// lease that it has forgotten.
+    /// Reads the store, lets the rules decide, and sends what is to be written; says whether the
+    /// store has told of a lease that it has forgotten.
     pub(crate) fn ask(&mut self, store: &Store, place: &Place) -> bool {
         let Some(asked) = self.asked else {
             return false;
@@ -231,8 +232,8 @@ impl Process {
         seen
     }
 
-    /// What the client expects of the store's clock. Where machines' clocks show anything, this one's shows what lets
-    /// the operation through: refused ones change nothing.
+    /// What the client expects of the store's clock. Where machines' clocks show anything, this
+    /// one's shows what lets the operation through: refused ones change nothing.
     fn expected(&self, place: &Place, is_renewal: bool) -> ClockWindow {
         if place.rules.has_any_clocks() {
             return ClockWindow::of_machine(time(place.now), time(place.now));

@@ -179,8 +179,8 @@ impl World {
         )
     }
 
-    /// The other process goes on with the same memory, and draws the same random numbers. The network answers the
-    /// one that had asked.
+    /// The other process goes on with the same memory, and draws the same random numbers. The
+    /// network answers the one that had asked.
     fn copy(&mut self, holder: usize, rules: Rules) {
         let state = &mut self.processes[holder];
         self.copied = if let Some(Asked::Release(held)) = state.asked {

@@ -34,8 +34,8 @@ pub(crate) struct World {
     time: u8,
 }
 
-/// Clocks have no state, but for the machines' where they agree: whoever reads one gets any tick. To pause is to do
-/// nothing meanwhile.
+/// Clocks have no state, but for the machines' where they agree: whoever reads one gets any tick.
+/// To pause is to do nothing meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Reads the store and sends what the rules say, for the first time or again.
@@ -53,7 +53,8 @@ pub(crate) enum Action {
         holder: usize,
         slot: usize,
     },
-    /// The store gets what was sent. Its answer arrives at once, when the holder's clock shows this; or later.
+    /// The store gets what was sent. Its answer arrives at once, when the holder's clock shows
+    /// this; or later.
     Commit {
         holder: usize,
         answered: Option<u8>,
@@ -187,7 +188,8 @@ impl World {
             }
             None => self.operations_of(holder, rules, actions),
         }
-        // An id that repeats is one id: a history issues one, any. What else a holder issues makes it release less.
+        // An id that repeats is one id: a history issues one, any. What else a holder issues makes
+        // it release less.
         if self.issued.is_none() {
             for (slot, holding) in state.holdings.iter().enumerate() {
                 let at = |now| Action::Take { holder, slot, now };
@@ -243,8 +245,8 @@ impl World {
         let held = state.held().count();
         let may_grow = held + usize::from(rules.at_once) <= usize::from(rules.most_held);
         let may_begin = self.acquires < rules.acquires && may_grow;
-        // What is granted while nobody knows of the loss cannot be told from what was forgotten. But who has seen a later
-        // record knows.
+        // What is granted while nobody knows of the loss cannot be told from what was forgotten.
+        // But who has seen a later record knows.
         let knows = !self.unnoticed || state.is_witness(self.store.records.name);
         for now in self.readings(rules) {
             if held > 0 {

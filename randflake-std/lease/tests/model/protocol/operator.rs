@@ -1,5 +1,5 @@
-//! An operator, who knows nothing from before: drops the namespace, opens it again, or declares it new. What was decided may
-//! be long on its way.
+//! An operator, who knows nothing from before: drops the namespace, opens it again, or declares it
+//! new. What was decided may be long on its way.
 
 use randflake_lease::unstable::rules::{self, Caller, ClockWindow, Observed, VERSION, View};
 
