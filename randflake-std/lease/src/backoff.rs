@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_only_what_may_succeed_at_once_is_tried_again_twice() {
+    fn without_limit_only_what_may_succeed_is_retried() {
         let soon = pauses(Duration::ZERO, Retry::Soon);
         assert_eq!(soon.iter().flatten().count(), 2);
         assert!(soon[1] > soon[0] && soon[2].is_none());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn within_the_limit_the_store_is_asked_at_least_every_two_seconds() {
+    fn store_is_asked_every_two_seconds_within_the_limit() {
         let known = Retry::Later(Some(HOUR));
         for retry in [Retry::Soon, known, Retry::Later(None)] {
             let pauses = pauses(HOUR, retry);

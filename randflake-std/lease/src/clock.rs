@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_went_back_does_not_turn_the_clock_back() {
+    fn store_that_went_back_does_not_turn_clock_back() {
         let sent = MonotonicTime::exact();
         let now = wall_exact().unwrap();
         let clock = AnchoredClock::new(Snowflake, now, sent);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_anchored_clock_is_ahead_neither_of_the_store_s_nor_of_its_exact_reading() {
+    fn anchored_clock_is_never_ahead_of_the_store() {
         // At every place between two steps of the coarse clock.
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(8) {

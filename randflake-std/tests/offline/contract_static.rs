@@ -121,8 +121,8 @@ randflake_lease::lease_contract! { Place::declared();
     a_lease_that_is_named_twice_is_refused,
     a_clock_outside_the_layout_is_refused,
     the_last_tick_cuts_a_lease_short,
-    a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
-    a_dropped_namespace_is_opened_again_by_a_person_alone,
+    diagnosis_reports_the_quarantine_and_only_reads,
+    dropped_namespace_is_reopened_by_a_person_only,
 }
 
 randflake_lease::lease_contract! { Place::new();

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn another_namespace_takes_a_claimed_secret_only_if_it_is_shared() {
+    fn claimed_secret_is_taken_again_only_if_shared() {
         let orders = claim("orders", None);
         assert!(orders.check(&orders, false).is_ok());
         assert!(orders.check(&claim("bills", None), true).is_ok());
@@ -156,7 +156,7 @@ mod tests {
 
     /// Two databases have two namespaces of one name.
     #[test]
-    fn the_same_name_in_another_database_is_another_namespace() {
+    fn same_name_in_another_database_is_another_namespace() {
         let orders = claim("orders", Some(0));
         for (asked, shown) in [
             (claim("orders", Some(1)), Some(0)),

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_is_told_the_same_of_another_s_device_and_of_none() {
+    fn foreign_and_unknown_devices_are_refused_alike() {
         let other = next(5, Some("b"), None).unwrap_err();
         let asked = DeviceRequest::NextTicket {
             owner: Some("b"),

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_that_answered_last_is_first_and_one_that_fell_silent_is_last() {
+    fn last_answering_address_is_first_a_silent_one_last() {
         let mut addresses = Addresses::looked_up_by(&[host("a"), host("b")], look_up);
         let places = |order: Vec<(String, u64)>| -> Vec<String> {
             order.into_iter().map(|(place, _)| place).collect()
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resolver_that_is_silent_is_asked_once_and_does_not_hide_the_next_host() {
+    fn silent_resolver_does_not_hide_the_next_host() {
         static ANSWERS: AtomicBool = AtomicBool::new(false);
         static ASKED: AtomicU32 = AtomicU32::new(0);
         let mut addresses = Addresses::looked_up_by(&[host("slow"), host("::1")], |_| {

@@ -145,7 +145,7 @@ mod tests {
     use crate::store::MemoryStore;
 
     #[test]
-    fn all_namespaces_that_are_open_are_there_as_they_are_stored() {
+    fn all_open_namespaces_are_listed_as_stored() {
         let mut orders =
             MemoryStore::with_system_clock(Namespace::new("orders", Randflake).unwrap());
         let mut events = orders

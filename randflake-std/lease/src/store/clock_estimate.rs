@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_what_the_store_s_clock_went_beyond_what_has_passed() {
+    fn step_is_the_difference_to_the_time_that_passed() {
         let second = Duration::from_secs(1);
         let answer = exchange(second);
         let estimate = ClockEstimate::new(second * 1_000, answer, answer.sent);

@@ -91,7 +91,7 @@ fn a_lease_begins_now_behind_the_former_one() {
 }
 
 #[test]
-fn node_ids_are_granted_in_their_order_and_all_or_none() {
+fn node_ids_are_granted_in_order_all_or_none() {
     let world = World::new(&[]).with_unleased(&[7, 5]);
     assert_eq!(node_ids(&world, NodeIds::Any(2), ALL), [5, 7]);
     assert_eq!(node_ids(&world, NodeIds::Any(1), ALL), [7]);
@@ -136,7 +136,7 @@ fn who_finds_too_few_is_told_when_to_come_again() {
 }
 
 #[test]
-fn one_node_id_whose_lease_ends_far_ahead_is_not_waited_for() {
+fn node_id_leased_far_ahead_is_not_waited_for() {
     const DAY: u64 = 24 * 3_600;
     let is_ahead = |end, within| {
         let world = World::new(&[lease(5, NOW - 60, end)]);
@@ -159,7 +159,7 @@ fn one_node_id_whose_lease_ends_far_ahead_is_not_waited_for() {
 }
 
 #[test]
-fn what_an_earlier_try_was_granted_is_claimed_under_a_new_nonce() {
+fn earlier_grant_is_claimed_under_a_new_nonce() {
     let tried = lease(5, NOW - 10, NOW + 1);
     let claimed = |record: &NodeRecord| NodeRecord {
         serial: 6,
@@ -322,7 +322,7 @@ fn a_holder_has_a_name_of_128_bytes_at_most_and_a_ttl() {
 }
 
 #[test]
-fn nothing_is_granted_or_claimed_in_a_quarantine_or_to_older_programs() {
+fn quarantine_and_older_programs_get_no_grant() {
     let tried = lease(5, NOW - 10, NOW + 30);
     let world = || World::new([&tried]).with_unleased(&[6]);
     let closed = world().quarantined(QuarantineCause::Lost, NOW + 1);

@@ -65,7 +65,7 @@ fn a_quarantine_that_is_asked_for_outlasts_all_leases() {
 }
 
 #[test]
-fn the_quarantine_of_a_new_namespace_is_ended_unless_something_contradicts_that() {
+fn quarantine_of_a_new_namespace_ends_if_undisputed() {
     let has_seen = |quarantine| {
         let record = NamespaceRecord {
             quarantine,
@@ -280,7 +280,7 @@ fn written<T>(decision: &Decision<T>) -> Option<[u8; 4]> {
 }
 
 #[test]
-fn an_announcement_never_lowers_a_version_and_a_withdrawal_only_as_far_as_was_written() {
+fn versions_are_lowered_only_to_what_was_written() {
     let world = |holder, knows| world(1, holder, knows);
     for (holder, knows, after, writes) in [
         (1, 2, Some([1, 2, 1, 1]), 4),

@@ -15,7 +15,7 @@ fn checked(world: &World, leases: &[CurrentLease]) -> LeaseCheck {
 }
 
 #[test]
-fn leases_that_would_be_renewed_are_there_and_others_are_lost_one_by_one() {
+fn check_finds_renewable_leases_and_lost_ones() {
     let there = record();
     let mut older = lease(6, NOW - 30, NOW + 30);
     older.serial += 1;
@@ -31,7 +31,7 @@ fn leases_that_would_be_renewed_are_there_and_others_are_lost_one_by_one() {
 }
 
 #[test]
-fn what_a_renewal_would_write_for_all_or_be_refused_is_urgent() {
+fn check_is_urgent_if_a_renewal_writes_or_is_refused() {
     let same = World::new(&[record()]);
     let mut another_engine = World::new(&[record()]);
     another_engine.view.continuity.fingerprint = "another".to_owned();
@@ -52,7 +52,7 @@ fn what_a_renewal_would_write_for_all_or_be_refused_is_urgent() {
 }
 
 #[test]
-fn in_a_namespace_that_is_gone_or_another_all_are_lost() {
+fn all_are_lost_in_a_missing_or_other_namespace() {
     let gone = World::missing().has_seen(namespace(), NOW - 1);
     let mut another = World::new(&[record()]).has_seen(namespace(), NOW - 1);
     another.namespace().namespace_nonce += 1;

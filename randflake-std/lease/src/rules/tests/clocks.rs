@@ -51,7 +51,7 @@ fn a_blind_renewal_arrives_soon_after_its_estimate() {
 }
 
 #[test]
-fn a_clock_outside_of_its_window_is_refused_with_what_was_expected() {
+fn clock_outside_its_window_is_refused() {
     let window = ClockWindow {
         least: ms(2_000),
         most: ms(6_000),
@@ -173,7 +173,7 @@ fn the_first_lease_begins_with_the_next_tick() {
 }
 
 #[test]
-fn a_node_id_that_was_probably_leased_before_waits_for_a_look_of_its_holder() {
+fn reused_node_id_waits_until_its_holder_has_looked() {
     let ms = |ms| Some(Duration::from_millis(ms));
     let few = (0, (1 << 14) - 2);
     for (within, nodes) in [(ALL, CHOSEN), (few, ANY), ((7, 7), ANY)] {
@@ -203,7 +203,7 @@ fn ticks_that_are_short_begin_a_second_later() {
 }
 
 #[test]
-fn a_store_that_a_wrong_clock_has_made_later_than_now_grants() {
+fn store_made_in_the_future_by_a_wrong_clock_grants() {
     let mut world = made_ago(0);
     let now_ms = world.view.continuity.made_unix_ms;
     world.view.continuity.made_unix_ms = now_ms + SKEW * 1_000;

@@ -163,7 +163,7 @@ fn a_counter_is_declared_new_once() {
 }
 
 #[test]
-fn a_counter_goes_on_at_the_highest_number_that_is_known() {
+fn counter_resumes_at_the_highest_known_number() {
     for (number, there, seen, next) in [(9, 8, 7, 9), (7, 9, 8, 9), (8, 7, 9, 9)] {
         let (answer, after) = parts(resume(
             &view(Some(kept(there, SEEN))),
@@ -225,7 +225,7 @@ fn reserve_at(view: &CounterView, count: u64) -> Result<(u64, u64), CounterRefus
 }
 
 #[test]
-fn a_counter_with_steps_begins_and_goes_on_at_its_numbers() {
+fn counter_with_steps_resumes_at_its_own_numbers() {
     let created = create(&view(None), &names(stepped())).after.unwrap();
     assert_eq!((created.next, created.terms), (2, stepped()));
     assert_eq!(reserve_at(&counts(stepped(), 7), 3), Ok((7, 22)));
@@ -307,7 +307,7 @@ fn other_terms_are_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn numbers_begin_anew_with_each_day_by_the_stores_clock() {
+fn numbers_restart_each_day_by_the_stores_clock() {
     let day = Duration::from_secs(86_400);
     let before = |time| NOW.saturating_sub(time);
     let next = 20_261_128_000_007;

@@ -84,7 +84,7 @@ fn a_condition_is_on_the_very_text() {
 
 /// Of `00000005` and `text`, as `sha256sum` says.
 #[test]
-fn a_hash_is_the_first_half_of_that_of_node_id_and_text() {
+fn hash_is_half_of_that_of_node_id_and_text() {
     assert_eq!(hash(5, "text"), 0xb3cc_657c_d8e5_1490_2235_b191_a430_5578);
 }
 

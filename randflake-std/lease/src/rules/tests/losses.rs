@@ -25,7 +25,7 @@ fn written(serial: u64, nonce: u64) -> NodeRecord {
 }
 
 #[test]
-fn a_write_is_the_holder_s_by_serial_and_nonce_or_by_a_later_try() {
+fn holder_knows_its_write_by_serial_and_nonce() {
     let lease = tried(&written(5, 50));
     for (serial, nonce, is_own, is_copy) in [
         (5, 50, true, false),
@@ -56,7 +56,7 @@ fn a_write_is_the_holder_s_by_serial_and_nonce_or_by_a_later_try() {
 }
 
 #[test]
-fn a_request_is_repeated_if_its_nonce_is_that_of_the_holder_s_last_write() {
+fn request_is_repeated_if_its_nonce_was_written_last() {
     for (next, nonce, is_repeated) in [
         (Some(60), 60, true),
         (Some(61), 60, false),
@@ -76,7 +76,7 @@ fn a_request_is_repeated_if_its_nonce_is_that_of_the_holder_s_last_write() {
 }
 
 #[test]
-fn a_lease_is_lost_without_a_clock_if_it_was_released_or_followed() {
+fn released_or_followed_lease_is_lost_without_a_clock() {
     let grant = written(5, 50);
     let end = grant.end;
     let another = |start, fencing_token| NodeRecord {
@@ -186,7 +186,7 @@ fn a_copy_grants_renews_and_changes_nothing() {
 
 /// As after any loss, whatever was known of the engine before: it may have the same fingerprint.
 #[test]
-fn a_copy_that_was_declared_moved_waits_for_all_that_the_original_has_granted() {
+fn moved_copy_waits_for_leases_of_the_original() {
     for cause in [QuarantineCause::New, QuarantineCause::Asked] {
         for until in [0, NOW + 10] {
             let mut world = copy(World::new(&[])).quarantined(cause, until);
@@ -218,7 +218,7 @@ fn what_is_no_copy_is_not_moved() {
 
 /// The original may have been opened again, and have leased since.
 #[test]
-fn a_dropped_copy_is_opened_after_it_was_declared_moved_and_then_waits() {
+fn dropped_copy_is_reopened_once_declared_moved() {
     let mut world = copy(World::new(&[]));
     let dropped = mark(NOW - 200, NOW - 100);
     // The engine may tell no loss.
@@ -295,7 +295,7 @@ fn only_a_younger_record_follows_on_one_that_was_seen() {
 }
 
 #[test]
-fn a_record_follows_on_a_lost_one_once_all_leases_of_that_have_ended() {
+fn record_follows_a_lost_one_once_its_leases_ended() {
     let (dropped, lost) = (QuarantineCause::Dropped, QuarantineCause::Lost);
     for (cause, since, own_end, expected) in [
         (dropped, NOW - 10, NOW, false),
@@ -312,7 +312,7 @@ fn a_record_follows_on_a_lost_one_once_all_leases_of_that_have_ended() {
 
 /// The mark says how long; nothing is granted before the end of the quarantine that runs.
 #[test]
-fn a_record_follows_on_a_dropped_one_once_its_mark_has_ended() {
+fn record_follows_a_dropped_one_once_its_mark_ended() {
     let since = NOW - 10;
     for (mark_ends, quarantine, own_end, expected) in [
         (NOW, 0, NOW, false),
@@ -344,7 +344,7 @@ fn nothing_follows_on_a_mark_that_is_gone() {
 /// Later than the mark by more than clocks may differ, so that who has seen the mark tells it from
 /// an older one.
 #[test]
-fn a_reopened_namespace_begins_after_the_mark_and_waits_as_it_says() {
+fn reopened_namespace_waits_as_its_mark_says() {
     for (dropped, until, since) in [
         (NOW - 5, NOW + 75, NOW - 5 + SKEW + 1),
         (NOW - SKEW - 1, NOW + 60, NOW),
@@ -377,7 +377,7 @@ fn a_reopened_namespace_begins_after_the_mark_and_waits_as_it_says() {
 
 /// It may also have forgotten that the namespace was opened again meanwhile.
 #[test]
-fn a_mark_on_another_engine_or_that_is_older_waits_for_all_leases() {
+fn foreign_or_older_mark_waits_for_all_leases() {
     let mut other_engine = World::new(&[]);
     other_engine.view.continuity.fingerprint = "another".to_owned();
     let older = World::new(&[]).has_seen(namespace(), NOW - 10);

@@ -170,7 +170,7 @@ fn a_lost_lease_is_told_also_under_another_number() {
 }
 
 #[test]
-fn who_comes_with_its_number_makes_a_lost_namespace_again() {
+fn holder_with_the_key_number_recreates_the_namespace() {
     let mut world = World::missing();
     world.terms.key_check = Some(tagged(7, 8));
     let Decision { change, answer } = create(&world.view, &world.caller());

@@ -70,7 +70,7 @@ fn leases_of_others_are_not_remembered() {
 }
 
 #[test]
-fn a_lease_is_known_by_the_last_write_and_those_tried_since() {
+fn lease_is_known_by_its_last_and_tried_writes() {
     let record = lease(5, NOW, NOW + 60);
     let grant = record.grant();
     let mut seen = Observed::default();
@@ -105,7 +105,7 @@ fn a_lease_is_known_by_the_last_write_and_those_tried_since() {
 
 /// Any server may renew it, in turns.
 #[test]
-fn the_lease_of_a_device_is_not_known_by_its_last_write() {
+fn device_lease_is_not_known_by_its_last_write() {
     let record = NodeRecord {
         holder: "device/7".to_owned(),
         ..lease(5, NOW, NOW + 60)

@@ -27,7 +27,7 @@ fn outcome(
 
 /// At the first tick that the holder did not use; never outside of the lease.
 #[test]
-fn a_lease_ends_where_its_holder_says_if_that_is_within_it() {
+fn lease_ends_where_its_holder_says_within_bounds() {
     for (asked, end) in [
         (NOW, NOW),
         (NOW + 30, NOW + 30),
@@ -53,7 +53,7 @@ fn a_lease_ends_where_its_holder_says_if_that_is_within_it() {
 
 /// `next` is the nonce that the request names.
 #[test]
-fn a_repeated_release_is_answered_and_not_written_again() {
+fn repeated_release_is_answered_without_a_write() {
     let released = NodeRecord {
         held: false,
         ..record()

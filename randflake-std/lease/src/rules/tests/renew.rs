@@ -60,7 +60,7 @@ fn a_lease_is_renewed_from_now_and_never_shortened() {
 }
 
 #[test]
-fn a_repeated_request_is_answered_and_its_record_confirmed() {
+fn repeated_request_is_answered_and_confirmed() {
     let world = World::new(&[record()]);
     let named = |next| CurrentLease {
         next: Some(next),
@@ -92,7 +92,7 @@ fn a_lease_that_has_ended_is_not_renewed() {
 
 /// It may have been granted to another, whom the store has forgotten too.
 #[test]
-fn in_a_quarantine_a_lease_is_renewed_if_it_has_ended_by_no_clock() {
+fn quarantine_renews_leases_live_by_every_clock() {
     for (end, until, is_renewed) in [
         (NOW + SKEW + 1, NOW + 1, true),
         (NOW + SKEW, NOW + 1, false),
@@ -110,7 +110,7 @@ fn in_a_quarantine_a_lease_is_renewed_if_it_has_ended_by_no_clock() {
 
 /// What the store has instead, and whether the lease had ended.
 #[test]
-fn a_lease_that_the_store_does_not_have_is_forgotten_until_its_end() {
+fn missing_lease_counts_as_forgotten_until_its_end() {
     let another = NodeRecord {
         fencing_token: NOW - 40,
         ..record()
@@ -193,7 +193,7 @@ fn a_contested_lease_is_marked_once() {
 }
 
 #[test]
-fn in_a_dropped_namespace_all_are_released_and_nothing_is_written() {
+fn leases_of_a_dropped_namespace_count_as_released() {
     let mut world = World::new(&[record()]);
     world.view.namespace = Some(mark(NOW, NOW + 60));
     let Decision { change, answer } = decide(&world, &[held(&record()), held(&record())]);
@@ -203,7 +203,7 @@ fn in_a_dropped_namespace_all_are_released_and_nothing_is_written() {
 
 /// Whatever is there under its node ids.
 #[test]
-fn leases_of_a_namespace_that_was_made_anew_are_forgotten_and_waited_for() {
+fn leases_of_a_recreated_namespace_are_forgotten() {
     let former = NamespaceRecord {
         namespace_nonce: 8,
         ..namespace()
@@ -322,7 +322,7 @@ fn a_ttl_that_is_too_long_is_refused() {
 
 /// Which the upgrade may have looked for already.
 #[test]
-fn after_an_upgrade_is_announced_no_lease_gets_an_older_holder() {
+fn announced_upgrade_admits_no_older_holder() {
     let newer = NodeRecord {
         knows: 2,
         ..lease(6, NOW - 30, NOW + 30)

@@ -101,7 +101,7 @@ fn reads_are_within_the_range_and_grow() {
 }
 
 #[test]
-fn a_search_goes_on_until_it_has_found_enough_or_looked_at_all() {
+fn search_ends_with_enough_found_or_all_looked_at() {
     for (last, wanted, free, reads, missing) in [
         (1_023, 1, &[3][..], 1, 0),
         (1_023, 1, &[16], 2, 0),
@@ -120,7 +120,7 @@ fn a_search_goes_on_until_it_has_found_enough_or_looked_at_all() {
 
 /// At the tick at which a lease ends its node id is free.
 #[test]
-fn leases_that_have_ended_are_free_and_those_known_already_are_not_counted() {
+fn expired_leases_are_free_known_ones_not_counted() {
     let mut texts = texts(&[7], &[]);
     let ended = lease(5, 0, NOW).to_text();
     texts.insert(Key::Node(5), ended.clone());
@@ -192,7 +192,7 @@ fn a_note_that_all_is_leased_ends_a_search() {
 }
 
 #[test]
-fn hints_are_followed_where_the_first_read_has_too_few() {
+fn hints_are_followed_if_the_first_read_has_too_few() {
     let ended = lease(600, 0, NOW).to_text();
     let in_use = lease(601, 0, NOW + 1).to_text();
     let hint = |node_id: u32, text: &str| format!("1:{node_id}:{text}");
@@ -340,7 +340,7 @@ fn a_search_chooses_from_where_it_begins() {
 /// The chance that the documents state: of all places where one store may begin beside another, so
 /// many lead to a node id that both lease.
 #[test]
-fn two_stores_share_a_node_id_from_as_many_places_as_both_lease_less_one() {
+fn young_stores_overlap_by_both_leases_less_one() {
     let last = 255;
     let leased = |from, count| {
         let mut search = Search::new(last, (0, LAST), count, &[], [from, 0]);
@@ -434,7 +434,7 @@ fn a_range_is_full_until_a_hint_changes() {
 
 /// The note is for the places as they are without the hints that were wrong.
 #[test]
-fn a_note_of_a_full_range_empties_hints_that_were_wrong() {
+fn note_of_a_full_range_empties_wrong_hints() {
     let texts = [(0, "2:8:11:text"), (3, "4:11:"), (5, "1")];
     let noted = |range, gone: &[u32]| {
         let gone: BTreeSet<u32> = gone.iter().copied().collect();

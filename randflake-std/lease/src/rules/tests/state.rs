@@ -44,7 +44,7 @@ fn a_namespace_that_is_as_it_was_is_not_written() {
 }
 
 #[test]
-fn nothing_is_concluded_from_a_faulty_engine_or_a_wrong_clock_or_for_other_terms() {
+fn faulty_engine_or_wrong_clock_proves_nothing() {
     let refusal = |world: &World| NamespaceState::of(&world.view, &world.caller()).unwrap_err();
     let mut faulty = World::missing();
     faulty.view.continuity.fault = Some("it forgets".to_owned());
@@ -160,7 +160,7 @@ fn another_engine_has_forgotten_leases() {
 /// Of a namespace whose record is there, its longest TTL is known; else it was as long as is
 /// assumed, or as its caller says.
 #[test]
-fn a_quarantine_is_as_long_as_the_longest_lease_and_until_any_known_end() {
+fn quarantine_covers_the_longest_and_any_known_lease() {
     let mut world = World::missing();
     for (assumed, end) in [(300, NOW + ASSUMED_SPAN), (10, NOW + SPAN)] {
         world.view.assumed_max_ttl = seconds(assumed);
@@ -180,7 +180,7 @@ fn a_quarantine_is_as_long_as_the_longest_lease_and_until_any_known_end() {
 
 /// Each alone: another namespace nonce, and fewer writes than were seen.
 #[test]
-fn a_record_that_contradicts_what_was_seen_has_forgotten_leases() {
+fn record_that_contradicts_the_observed_forgot_leases() {
     let seen = |namespace_nonce, writes| {
         let record = NamespaceRecord {
             namespace_nonce,

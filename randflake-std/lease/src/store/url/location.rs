@@ -395,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_without_brackets_is_named_with_each_meaning_that_it_may_have() {
+    fn address_without_brackets_is_named_by_its_meanings() {
         for (text, form) in [
             (
                 "2001:db8::10:20",

@@ -210,7 +210,7 @@ pub fn many_clients_at_once_reserve_each_number_once(backend: &impl Counters) {
     }
 }
 
-pub fn a_counter_that_may_have_gone_back_waits_for_somebody(backend: &impl Counters) {
+pub fn counter_that_may_have_gone_back_needs_an_operator(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let mut never_used = backend.open_counter(&namespace("never-used"));
     let reserved = store.counter().reserve(1_000).unwrap();
@@ -266,7 +266,7 @@ pub fn a_second_loss_is_another_one(backend: &impl Counters) {
 
 /// Without its wait nobody asks the holder, and its numbers are issued again; but nobody goes on
 /// after it has come back.
-pub fn a_counter_that_began_again_beside_its_holder_is_refused_to_all(backend: &impl Counters) {
+pub fn counter_begun_again_beside_its_holder_is_refused(backend: &impl Counters) {
     let mut holder = backend.open_counter(&namespace("orders"));
     let mut idle = backend.open_counter(&namespace("orders"));
     let reserved = holder.counter().reserve(100).unwrap();
@@ -295,7 +295,7 @@ pub fn a_counter_that_began_again_beside_its_holder_is_refused_to_all(backend: &
     }
 }
 
-pub fn a_counter_is_not_declared_new_after_a_holder_has_come(backend: &impl Counters) {
+pub fn counter_with_a_holder_is_not_declared_new(backend: &impl Counters) {
     let mut holder = backend.open_counter(&namespace("orders"));
     let reserved = holder.counter().reserve(100).unwrap();
     backend.lose_counters();

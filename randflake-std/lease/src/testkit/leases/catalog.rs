@@ -55,7 +55,7 @@ pub fn several_namespaces_are_told_apart(backend: &impl Backend) {
     }
 }
 
-pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Backend) {
+pub fn dropped_namespace_is_reopened_by_a_person_only(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     store.set_key_check(KeyCheck::Key(1));
     let not_dropped = store.administration().reopen_namespace();
@@ -178,7 +178,7 @@ fn quarantine(store: &mut LeaseStore) -> Finding {
     quarantine.unwrap()
 }
 
-pub fn a_diagnosis_tells_of_the_quarantine_and_changes_nothing(backend: &impl Backend) {
+pub fn diagnosis_reports_the_quarantine_and_only_reads(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     acquire_one(&mut store, 1);
     let before = store.list().unwrap();

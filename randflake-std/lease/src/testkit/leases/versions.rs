@@ -234,7 +234,7 @@ pub fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
 }
 
 /// What it has leased lasts as long as it knows, and nobody else has it until then.
-pub fn an_older_holder_in_an_upgraded_namespace_writes_nothing(backend: &impl Backend) {
+pub fn older_holder_writes_nothing_after_an_upgrade(backend: &impl Backend) {
     let namespace = eight("orders");
     let [mut old, mut new] = [1, LATER].map(|version| open(backend, &namespace, version));
     let (old, new) = (&mut old, &mut new);
