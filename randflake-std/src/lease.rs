@@ -1,10 +1,11 @@
 //! Leases: who may use which node id, and when.
 //!
-//! **Start here:** [`open`] opens a store by its URL, for a [`Namespace`]; a [`Builder`](crate::Builder) takes it.
-//! Without a server, use `SqliteStore`; with assigned node ids, [`StaticStore`]; in tests, [`MemoryStore`].
+//! **Start here:** [`open`] opens a store by its URL, for a [`Namespace`]; a
+//! [`Builder`](crate::Builder) takes it. Without a server, use `SqliteStore`; with assigned node
+//! ids, [`StaticStore`]; in tests, [`MemoryStore`].
 //!
-//! All but [`occupancy`](occupancy()) is of the crate [`randflake_lease`], which has [how long calls
-//! block](randflake_lease#how-long-calls-block) and what becomes of leases under faults.
+//! All but [`occupancy`](occupancy()) is of the crate [`randflake_lease`], which has [how long
+//! calls block](randflake_lease#how-long-calls-block) and what becomes of leases under faults.
 
 pub use randflake_lease::{
     ASSUMED_MAX_TTL, AcquireRequest, Acquisition, Administration, Catalog, ClientGrant,
@@ -30,10 +31,11 @@ pub struct Occupancy {
     pub total: u64,
 }
 
-/// Counts the live leases, and sets the metric `randflake_occupancy_ratio` with the feature `metrics`.
+/// Counts the live leases, and sets the metric `randflake_occupancy_ratio` with the feature
+/// `metrics`.
 ///
-/// It reads every record: call it every few minutes in one process of a fleet, not in each. It blocks: see
-/// [how long](randflake_lease#how-long-calls-block).
+/// It reads every record: call it every few minutes in one process of a fleet, not in each. It
+/// blocks: see [how long](randflake_lease#how-long-calls-block).
 ///
 /// # Errors
 ///

@@ -1,19 +1,20 @@
 //! When a keeper looks at its store between renewals: the rule, without a clock or a store.
 //!
-//! A server that comes back empty, set back, or as another one breaks its connections, or leaves calls unanswered. A
-//! holder that looks as soon as it is back learns that its leases are gone, and stops. Files can be exchanged without a
-//! sign, so they are looked at regularly. Safety does not depend on it: a holder that notices nothing renews as always.
+//! A server that comes back empty, set back, or as another one breaks its connections, or leaves
+//! calls unanswered. A holder that looks as soon as it is back learns that its leases are gone, and
+//! stops. Files can be exchanged without a sign, so they are looked at regularly. Safety does not
+//! depend on it: a holder that notices nothing renews as always.
 
 use core::time::Duration;
 use std::time::Instant;
 
 /// Longest random part of a pause, which spreads holders whose connections broke together.
 const LONGEST_SPREAD: Duration = Duration::from_secs(1);
-// At the default TTL of 60 s a look each 3 s: long before the next renewal, some 20 s away, and 333 looks a second of a
-// thousand holders that all wait for their server.
+// At the default TTL of 60 s a look each 3 s: long before the next renewal, some 20 s away, and 333
+// looks a second of a thousand holders that all wait for their server.
 const PERIODS_PER_TTL: u32 = 20;
-/// Shortest time between two looks: to look at a connection is a system call for each holder, and with a TTL of a
-/// second it would be one in 50 ms.
+/// Shortest time between two looks: to look at a connection is a system call for each holder, and
+/// with a TTL of a second it would be one in 50 ms.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -36,7 +37,8 @@ pub(crate) struct LookSchedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Wait,
-    /// Look at the store, and say whether it has [answered](LookSchedule::answered) or [failed](LookSchedule::failed).
+    /// Look at the store, and say whether it has [answered](LookSchedule::answered) or
+    /// [failed](LookSchedule::failed).
     Look,
     /// The same after a failure: read what could be lost.
     Read,
@@ -45,8 +47,9 @@ pub(crate) enum Step {
 }
 
 impl LookSchedule {
-    /// The schedule of a holder of a store. Looks are `every` so often, and on a server no more often than a twentieth of
-    /// the TTL; without `every`, after a failure alone. `None` if the store needs no looks. `part`, 0 to 1, is random.
+    /// The schedule of a holder of a store. Looks are `every` so often, and on a server no more
+    /// often than a twentieth of the TTL; without `every`, after a failure alone. `None` if the
+    /// store needs no looks. `part`, 0 to 1, is random.
     pub(crate) fn new(
         every: Option<Duration>,
         is_on_server: bool,
@@ -94,7 +97,8 @@ impl LookSchedule {
         part: f64,
     ) -> Step {
         if self.check_at.is_some_and(|check_at| check_at <= now) {
-            // From now, not from when it was due: after a suspend the looks that were missed are not made up for.
+            // From now, not from when it was due: after a suspend the looks that were missed are
+            // not made up for.
             self.check_at = Some(now + self.period);
             if has_disconnected() {
                 self.is_broken = true;
@@ -130,7 +134,8 @@ impl LookSchedule {
             .then(|| self.look_at.unwrap_or(now + self.period));
     }
 
-    /// A call of the store failed without an answer, so it is looked at until there is one. `part`, 0 to 1, is random.
+    /// A call of the store failed without an answer, so it is looked at until there is one. `part`,
+    /// 0 to 1, is random.
     pub(crate) fn failed(&mut self, now: Instant, part: f64) {
         self.is_broken = true;
         let look_at = now + self.period + self.spread.mul_f64(part);
@@ -159,8 +164,8 @@ mod tests {
         LookSchedule::new(Some(LONGEST_SPREAD), false, TTL, now, 1.0).unwrap()
     }
 
-    /// How many looks there are in each tenth of a second of a minute, of 1,000 holders that were started together.
-    /// Connections break, and calls fail, in some tenths.
+    /// How many looks there are in each tenth of a second of a minute, of 1,000 holders that were
+    /// started together. Connections break, and calls fail, in some tenths.
     fn looks(is_broken: impl Fn(u32) -> bool, is_away: impl Fn(u32) -> bool) -> Vec<u32> {
         let begun = Instant::now();
         let mut looks = vec![0; 600];
@@ -194,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_break_of_all_connections_is_seen_within_a_period_and_a_second_without_a_storm() {
+    fn break_of_all_connections_causes_no_storm() {
         // Each says it once.
         let looks = looks(|tenth| (100..130).contains(&tenth), |_| false);
         assert_eq!(looks.iter().sum::<u32>(), 1_000);
@@ -204,11 +209,12 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_away_is_looked_at_until_it_answers() {
+    fn absent_server_is_looked_at_until_it_answers() {
         // Away for 30 s, ten renewals' first pauses and many periods.
         let looks = looks(|tenth| (100..130).contains(&tenth), |tenth| tenth < 400);
         assert!(is_no_storm(&looks), "{looks:?}");
-        // Each has looked within a period and a second of the moment from which there were answers, and no more since.
+        // Each has looked within a period and a second of the moment from which there were answers,
+        // and no more since.
         assert_eq!(looks[400..442].iter().sum::<u32>(), 1_000, "{looks:?}");
         assert_eq!(looks[442..].iter().sum::<u32>(), 0);
         // And in each such time before that.
@@ -218,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_closes_idle_connections_is_asked_at_most_once_in_a_period() {
+    fn idle_closes_cause_one_look_per_period() {
         let looks = looks(|_| true, |_| false);
         let all = looks.iter().sum::<u32>();
         assert!((15_000..=20_000).contains(&all), "{all}");
@@ -272,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_gives_way_to_a_renewal_that_is_due_soon() {
+    fn look_gives_way_to_a_renewal_due_soon() {
         let begun = Instant::now();
         let mut broken = of_server(begun);
         broken.failed(begun, 0.0);
@@ -288,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_looked_at_each_second_whatever_calls_have_said() {
+    fn files_are_looked_at_each_second() {
         let unasked = || -> bool { panic!("a file has no connection") };
         let mut now = Instant::now();
         let later = now + TTL * 10;
@@ -311,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_looked_at_no_more_often_than_a_twentieth_of_the_ttl() {
+    fn server_looks_are_a_twentieth_of_the_ttl_apart() {
         let now = Instant::now();
         for (every, ttl, period) in [
             (LONGEST_SPREAD, TTL, PERIOD),
@@ -327,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_of_a_server_that_keeps_connections() {
+    fn server_that_keeps_connections_is_not_asked() {
         assert_eq!(looks(|_| false, |_| false).iter().sum::<u32>(), 0);
         assert!(LookSchedule::new(None, false, TTL, Instant::now(), 0.0).is_none());
     }

@@ -1,4 +1,5 @@
-//! An engine for tests of keepers: whether it is on a server, has disconnected, and was lost is what the test says.
+//! An engine for tests of keepers: whether it is on a server, has disconnected, and was lost is
+//! what the test says.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

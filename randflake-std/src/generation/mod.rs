@@ -14,9 +14,9 @@ use vmclock as os;
 /// A number that changes when a copy of this machine or process is resumed: see
 /// [`Builder::generation`](crate::Builder::generation).
 ///
-/// It is a word in memory, so reading it costs one load. Its values do not matter, as long as each resumption brings a
-/// new one. A program that restores processes from an image, without a virtual machine, changes a word of its own
-/// before anything else runs:
+/// It is a word in memory, so reading it costs one load. Its values do not matter, as long as each
+/// resumption brings a new one. A program that restores processes from an image, without a virtual
+/// machine, changes a word of its own before anything else runs:
 ///
 /// ```
 /// use core::sync::atomic::{AtomicU64, Ordering};
@@ -42,18 +42,19 @@ use vmclock as os;
 pub struct Generation(&'static AtomicU64);
 
 impl Generation {
-    /// Maps the number that a hypervisor changes whenever it resumes this virtual machine from a saved state: the
-    /// `vm_generation_counter` of `/dev/vmclock0`. It needs Linux 7.0 and a hypervisor that provides it, such as
-    /// Firecracker.
+    /// Maps the number that a hypervisor changes whenever it resumes this virtual machine from a
+    /// saved state: the `vm_generation_counter` of `/dev/vmclock0`. It needs Linux 7.0 and a
+    /// hypervisor that provides it, such as Firecracker.
     ///
     /// The page stays mapped until the process ends.
     ///
     /// # Errors
     ///
     /// - [`NotFound`](io::ErrorKind::NotFound): the machine has no such device;
-    /// - [`PermissionDenied`](io::ErrorKind::PermissionDenied): only root can read it, unless a udev rule changes that;
-    /// - [`Unsupported`](io::ErrorKind::Unsupported): the hypervisor does not maintain the number, or this is not
-    ///   Linux;
+    /// - [`PermissionDenied`](io::ErrorKind::PermissionDenied): only root can read it, unless a
+    ///   udev rule changes that;
+    /// - [`Unsupported`](io::ErrorKind::Unsupported): the hypervisor does not maintain the number,
+    ///   or this is not Linux;
     /// - [`InvalidData`](io::ErrorKind::InvalidData): the device is of another kind.
     pub fn of_virtual_machine() -> Result<Self, io::Error> {
         os::map().map(Self)
@@ -67,8 +68,8 @@ impl Generation {
 
     /// Reads the current number.
     ///
-    /// Whoever was copied while it ran goes on in the middle of its code, so what is read here must be read at
-    /// this place: after the ids were taken that it decides on.
+    /// Whoever was copied while it ran goes on in the middle of its code, so what is read here must
+    /// be read at this place: after the ids were taken that it decides on.
     #[inline]
     pub(crate) fn now(self) -> u64 {
         compiler_fence(Ordering::SeqCst);

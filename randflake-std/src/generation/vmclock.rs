@@ -1,4 +1,5 @@
-//! Linux: the page of the device `vmclock`, as `include/uapi/linux/vmclock-abi.h` of Linux 7.0 lays it out.
+//! Linux: the page of the device `vmclock`, as `include/uapi/linux/vmclock-abi.h` of Linux 7.0 lays
+//! it out.
 
 use core::sync::atomic::AtomicU64;
 use std::fs::File;
@@ -88,8 +89,9 @@ mod page {
         }?;
         // SAFETY: the number is inside the page.
         let number = unsafe { page.byte_add(GENERATION) };
-        // SAFETY: the mapping is aligned to a page and the number to 8 bytes in it; it is never unmapped; the
-        // hypervisor writes it whole, and this process only loads it, relaxed, as `Generation` alone reaches it.
+        // SAFETY: the mapping is aligned to a page and the number to 8 bytes in it; it is never
+        // unmapped; the hypervisor writes it whole, and this process only loads it, relaxed, as
+        // `Generation` alone reaches it.
         Ok(unsafe { AtomicU64::from_ptr(number.cast()) })
     }
 }

@@ -16,16 +16,18 @@ use super::id_wait::IdWait;
 use super::{BuildError, Builder, DROP_WAIT, Handle, tasks};
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
-    /// [`build`](Builder::build) for a task: builds in a thread of its own, so that other tasks of the runtime go
-    /// on. It needs no runtime itself.
+    /// [`build`](Builder::build) for a task: builds in a thread of its own, so that other tasks of
+    /// the runtime go on. It needs no runtime itself.
     ///
-    /// A store's `open` blocks as well: [`lease::deferred`](crate::lease::deferred) opens it in that thread, too.
+    /// A store's `open` blocks as well: [`lease::deferred`](crate::lease::deferred) opens it in
+    /// that thread, too.
     ///
     /// # Cancellation
     ///
-    /// A future that is dropped leaves no handle behind. What the thread acquires after that it releases, and it does not
-    /// begin another try. A runtime that is dropped meanwhile waits one second for that at most; a lease that is not
-    /// released by then, or whose grant was not answered, ends by itself. A future that was never polled has done nothing.
+    /// A future that is dropped leaves no handle behind. What the thread acquires after that it
+    /// releases, and it does not begin another try. A runtime that is dropped meanwhile waits one
+    /// second for that at most; a lease that is not released by then, or whose grant was not
+    /// answered, ends by itself. A future that was never polled has done nothing.
     ///
     /// # Errors
     ///
@@ -86,11 +88,12 @@ impl Drop for Building {
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
-    /// [`generate_wait`](Handle::generate_wait) for a task: it sleeps by the runtime's timers, and no thread waits.
+    /// [`generate_wait`](Handle::generate_wait) for a task: it sleeps by the runtime's timers, and
+    /// no thread waits.
     ///
-    /// These timers count milliseconds, so an id of the next tick is had up to 2 ms after that begins. If there is an id at
-    /// once it returns without a look at the runtime; a task that generates millions in a row calls
-    /// `tokio::task::yield_now` now and then.
+    /// These timers count milliseconds, so an id of the next tick is had up to 2 ms after that
+    /// begins. If there is an id at once it returns without a look at the runtime; a task that
+    /// generates millions in a row calls `tokio::task::yield_now` now and then.
     ///
     /// # Cancellation
     ///
@@ -110,7 +113,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// [`fill_wait`](Handle::fill_wait) for a task, as [`generate_wait_async`](Handle::generate_wait_async) is.
+    /// [`fill_wait`](Handle::fill_wait) for a task, as
+    /// [`generate_wait_async`](Handle::generate_wait_async) is.
     ///
     /// # Cancellation
     ///
@@ -156,13 +160,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// [`close`](Handle::close) for a task: the keeper's thread waits for the store, and wakes the task when it is done.
-    /// It needs no runtime.
+    /// [`close`](Handle::close) for a task: the keeper's thread waits for the store, and wakes the
+    /// task when it is done. It needs no runtime.
     ///
     /// # Cancellation
     ///
-    /// The first poll ends issuing, for every clone. A future that is dropped after that leaves the release to the
-    /// keeper; another call waits for it and has its result.
+    /// The first poll ends issuing, for every clone. A future that is dropped after that leaves the
+    /// release to the keeper; another call waits for it and has its result.
     ///
     /// # Errors
     ///

@@ -36,10 +36,11 @@ impl ThreadBlocks {
         if !self.0.is_there() {
             self.0.insert(ThreadBlock::new());
         }
-        // `None` in a thread that ends, and in a signal handler that interrupts this function or `take`: the caller then
-        // takes a single id from the sequencer.
+        // `None` in a thread that ends, and in a signal handler that interrupts this function or
+        // `take`: the caller then takes a single id from the sequencer.
         self.0.with(|thread_block| {
-            // A thread that takes one id per tick needs no block: memory is allocated with the second.
+            // A thread that takes one id per tick needs no block: memory is allocated with the
+            // second.
             if thread_block.block.capacity() == 0 && thread_block.block.wanted(tick) > 1 {
                 thread_block.block.grow(vec![0; LARGEST_BLOCK].into());
             }
@@ -60,7 +61,7 @@ mod tests {
     const TICK: u64 = 100;
 
     #[test]
-    fn memory_is_allocated_with_the_second_id_of_a_tick_and_each_id_is_reported_once() {
+    fn block_is_allocated_with_the_second_id_of_a_tick() {
         let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
         let lease = Lease::new(Randflake, 42, TICK, TICK + 1).unwrap();
         let sequencer = Sequencer::<_, AtomicU64>::new(lease).unwrap();

@@ -49,9 +49,10 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
 impl Handle<Randflake> {
     /// Returns a builder of a handle for Randflake ids under a secret, with leases from a store.
     ///
-    /// The type of a store says nothing of its layout. For another one than Randflake, name the layout of the namespace
-    /// again, in [`Builder::encrypted`], in [`Builder::encrypted53`] for ids of 53 bits, or in [`Builder::new`] for plain ids.
-    /// The build refuses one that is not the namespace's.
+    /// The type of a store says nothing of its layout. For another one than Randflake, name the
+    /// layout of the namespace again, in [`Builder::encrypted`], in [`Builder::encrypted53`] for
+    /// ids of 53 bits, or in [`Builder::new`] for plain ids. The build refuses one that is not the
+    /// namespace's.
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -72,8 +73,8 @@ impl Handle<Randflake> {
 }
 
 impl<L: AnyLayout> Builder<L, Sparx64> {
-    /// Returns a builder for encrypted ids of any layout. Unlike `Builder::new(layout, secret.cipher(), store)` it leaves no copy
-    /// of the round keys on the stack.
+    /// Returns a builder for encrypted ids of any layout. Unlike `Builder::new(layout,
+    /// secret.cipher(), store)` it leaves no copy of the round keys on the stack.
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -91,8 +92,8 @@ impl<L: AnyLayout> Builder<L, Sparx64> {
 
 impl<L: AnyLayout> Builder<L, Feistel53> {
     /// Returns a builder for ids of 53 bits, which JavaScript and JSON hold exactly as numbers: of
-    /// [`Randflake53`](crate::Randflake53), or another layout of at most 53 bits. As [`encrypted`](Builder::encrypted) it
-    /// leaves no copy of the round keys on the stack.
+    /// [`Randflake53`](crate::Randflake53), or another layout of at most 53 bits. As
+    /// [`encrypted`](Builder::encrypted) it leaves no copy of the round keys on the stack.
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -112,9 +113,9 @@ impl<L: AnyLayout> Builder<L, Feistel53> {
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
-    /// Returns a builder for any layout and permutation. `Builder::new(Snowflake, Plain, store)` makes a
-    /// `Handle<Snowflake>` of plain ids, `Builder::new(Snowflake, secret.cipher(), store)` a `Handle<Snowflake,
-    /// Sparx64>` of encrypted ones, as [`encrypted`](Builder::encrypted) does.
+    /// Returns a builder for any layout and permutation. `Builder::new(Snowflake, Plain, store)`
+    /// makes a `Handle<Snowflake>` of plain ids, `Builder::new(Snowflake, secret.cipher(), store)`
+    /// a `Handle<Snowflake, Sparx64>` of encrypted ones, as [`encrypted`](Builder::encrypted) does.
     pub fn new(layout: L, permutation: P, store: impl Into<LeaseStore>) -> Self {
         Self::of(Box::new(Codec::new(layout, permutation)), store)
     }
@@ -140,29 +141,33 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// The number of node ids to lease. Default: 1. Each issues a full tick's sequences: 131,072 ids per second in the
-    /// Randflake layout.
+    /// The number of node ids to lease. Default: 1. Each issues a full tick's sequences: 131,072
+    /// ids per second in the Randflake layout.
     ///
-    /// With a range, such as `1..=64`, the number follows the load, for a service that needs one node id most of the
-    /// time and many in a burst. The handle begins with the minimum.
+    /// With a range, such as `1..=64`, the number follows the load, for a service that needs one
+    /// node id most of the time and many in a burst. The handle begins with the minimum.
     ///
-    /// - **Taking more:** when a call finds the tick exhausted, the handle doubles its node ids, within the time of one
-    ///   acquire. Until then calls borrow within the [tolerance](Builder::tolerance), wait, or are refused. With ticks
-    ///   of a second or longer it takes more earlier, when half of a tick's ids are used: the keeper checks ten times
-    ///   per second.
-    /// - **Giving back:** node ids that were not needed for one TTL are released, so after one to two TTLs without
-    ///   load. No id is issued again: issuing from it stops, then it is released from its first unused tick on.
+    /// - **Taking more:** when a call finds the tick exhausted, the handle doubles its node ids,
+    ///   within the time of one acquire. Until then calls borrow within the
+    ///   [tolerance](Builder::tolerance), wait, or are refused. With ticks of a second or longer it
+    ///   takes more earlier, when half of a tick's ids are used: the keeper checks ten times per
+    ///   second.
+    /// - **Giving back:** node ids that were not needed for one TTL are released, so after one to
+    ///   two TTLs without load. No id is issued again: issuing from it stops, then it is released
+    ///   from its first unused tick on.
     /// - **A full namespace** leaves the handle with what it has. It reports [`Health::Short`],
-    ///   [`LeaseStatus::shortage`], an event and a metric, and retries after at most a sixth of the TTL.
-    /// - **Others:** a handle takes no more than 7/8 of a namespace's node ids, whatever the maximum. While the namespace
-    ///   is full, it gives back an eighth of what it has beyond the minimum once in a TTL, and asks again 3 s later, so
-    ///   that a [build that waits](Builder::wait) gets its own.
+    ///   [`LeaseStatus::shortage`], an event and a metric, and retries after at most a sixth of the
+    ///   TTL.
+    /// - **Others:** a handle takes no more than 7/8 of a namespace's node ids, whatever the
+    ///   maximum. While the namespace is full, it gives back an eighth of what it has beyond the
+    ///   minimum once in a TTL, and asks again 3 s later, so that a [build that
+    ///   waits](Builder::wait) gets its own.
     ///
-    /// All node ids are renewed in one call. A lost one is replaced if fewer than the minimum would be left, or when
-    /// the load needs it.
+    /// All node ids are renewed in one call. A lost one is replaced if fewer than the minimum would
+    /// be left, or when the load needs it.
     ///
-    /// Use a fixed number if the load is known: then nothing is refused while the store is called. The maximum costs 8
-    /// bytes per node id that is not leased.
+    /// Use a fixed number if the load is known: then nothing is refused while the store is called.
+    /// The maximum costs 8 bytes per node id that is not leased.
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -188,9 +193,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// Leases exactly these node ids, such as one derived from a machine's address. Chosen and free node ids exclude
-    /// each other: while another process holds one of them, the build fails with [`StoreError::Exhausted`]. After a
-    /// crash they are free again when their leases expire. Overrides [`node_ids`](Builder::node_ids).
+    /// Leases exactly these node ids, such as one derived from a machine's address. Chosen and free
+    /// node ids exclude each other: while another process holds one of them, the build fails with
+    /// [`StoreError::Exhausted`]. After a crash they are free again when their leases expire.
+    /// Overrides [`node_ids`](Builder::node_ids).
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace, StoreError};
@@ -215,38 +221,39 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// How long a lease lasts unless it is renewed. Default: 60 s. It is how long issuing continues without the store,
-    /// and how long the node ids of a killed process stay taken. At least a second and three ticks, at most the
-    /// namespace's longest TTL.
+    /// How long a lease lasts unless it is renewed. Default: 60 s. It is how long issuing continues
+    /// without the store, and how long the node ids of a killed process stay taken. At least a
+    /// second and three ticks, at most the namespace's longest TTL.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
     }
 
-    /// How many ticks an id may be ahead of the clock, so that issuing continues when a tick is exhausted. Default: 0.
-    /// At most 5 s.
+    /// How many ticks an id may be ahead of the clock, so that issuing continues when a tick is
+    /// exhausted. Default: 0. At most 5 s.
     pub fn tolerance(mut self, ticks: u32) -> Self {
         self.tolerance = ticks;
         self
     }
 
-    /// The name of this process in the store's records. Default: `host/process id`. A random number is appended, so
-    /// that names are unique.
+    /// The name of this process in the store's records. Default: `host/process id`. A random number
+    /// is appended, so that names are unique.
     ///
-    /// 1 to 96 bytes without control characters. `device` and names that begin with `device/` are refused: they are
-    /// reserved for the leases of devices.
+    /// 1 to 96 bytes without control characters. `device` and names that begin with `device/` are
+    /// refused: they are reserved for the leases of devices.
     pub fn holder(mut self, name: impl Into<String>) -> Self {
         self.holder = Some(name.into());
         self
     }
 
     /// Watches a number that changes when a copy of this machine or process is resumed, such as
-    /// [`Generation::of_virtual_machine`] or a word of your own. Without it, two copies issue the same ids until one of
-    /// them renews its lease.
+    /// [`Generation::of_virtual_machine`] or a word of your own. Without it, two copies issue the
+    /// same ids until one of them renews its lease.
     ///
-    /// The number is read before a lease is acquired, and compared after each id is taken, before it is returned. Once
-    /// it has changed, the handle issues nothing under its old leases, and neither renews nor releases them: another
-    /// copy may use them. The keeper acquires new leases under another name; until then calls fail with
+    /// The number is read before a lease is acquired, and compared after each id is taken, before
+    /// it is returned. Once it has changed, the handle issues nothing under its old leases, and
+    /// neither renews nor releases them: another copy may use them. The keeper acquires new leases
+    /// under another name; until then calls fail with
     /// [`GenerateError::Copied`](crate::GenerateError::Copied).
     ///
     /// It cannot revoke ids that a caller already had when the copy was made.
@@ -255,19 +262,22 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// How long [`build`](Builder::build) waits for a store that grants nothing, instead of failing. Default: zero, but for a
-    /// store in a file that was [made a moment ago](crate::lease::QuarantineCause::Young).
+    /// How long [`build`](Builder::build) waits for a store that grants nothing, instead of
+    /// failing. Default: zero, but for a store in a file that was [made a moment
+    /// ago](crate::lease::QuarantineCause::Young).
     ///
-    /// It waits for conditions that can pass without a change of settings: too few node ids are free, the store is
-    /// [quarantined](StoreError::Quarantined) or does not answer, or its clock and this machine's differ, as they may
-    /// before a machine has set its own. The store is asked at least every 2.2 s, because a holder may release a lease,
-    /// and an operator end a quarantine, before the store expects it. Any other error is returned at once.
+    /// It waits for conditions that can pass without a change of settings: too few node ids are
+    /// free, the store is [quarantined](StoreError::Quarantined) or does not answer, or its clock
+    /// and this machine's differ, as they may before a machine has set its own. The store is asked
+    /// at least every 2.2 s, because a holder may release a lease, and an operator end a
+    /// quarantine, before the store expects it. Any other error is returned at once.
     ///
-    /// A store's `open` fails if its server cannot be reached; with [`lease::deferred`](crate::lease::deferred),
-    /// `build` waits for that too.
+    /// A store's `open` fails if its server cannot be reached; with
+    /// [`lease::deferred`](crate::lease::deferred), `build` waits for that too.
     ///
-    /// Waiting is reported by the event `waiting for a lease` (feature `tracing`) and to [`on_wait`](Builder::on_wait).
-    /// There is no handle yet to ask for its [health](Handle::health), so a service is not ready until `build` returns.
+    /// Waiting is reported by the event `waiting for a lease` (feature `tracing`) and to
+    /// [`on_wait`](Builder::on_wait). There is no handle yet to ask for its
+    /// [health](Handle::health), so a service is not ready until `build` returns.
     ///
     /// When the time is up, the error is [`BuildError::Waited`], with the last reason.
     ///
@@ -290,8 +300,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// Calls `notice` when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever the reason changes:
-    /// with the reason, and the maximum wait from now on. It runs in the thread that builds.
+    /// Calls `notice` when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever
+    /// the reason changes: with the reason, and the maximum wait from now on. It runs in the thread
+    /// that builds.
     pub fn on_wait(mut self, notice: impl FnMut(&StoreError, Duration) + Send + 'static) -> Self {
         self.waiting.notice = Some(Box::new(notice));
         self
@@ -301,14 +312,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///
     /// # Blocking
     ///
-    /// It waits for the store: [as long as an acquire takes](randflake_lease#how-long-calls-block); if the store does not
-    /// answer, for three acquires and 0.3 s; and in an SQLite file that was just made, for the rest of a tick or 3 s. With [`wait`](Builder::wait) it waits for that time plus one acquire. In a
-    /// task call `build_async` (feature `tokio`).
+    /// It waits for the store: [as long as an acquire takes](randflake_lease#how-long-calls-block);
+    /// if the store does not answer, for three acquires and 0.3 s; and in an SQLite file that was
+    /// just made, for the rest of a tick or 3 s. With [`wait`](Builder::wait) it waits for that
+    /// time plus one acquire. In a task call `build_async` (feature `tokio`).
     ///
     /// # Errors
     ///
-    /// [`BuildError`]. No lease is held then, unless the store granted one and its answer was lost; that one expires by
-    /// itself.
+    /// [`BuildError`]. No lease is held then, unless the store granted one and its answer was lost;
+    /// that one expires by itself.
     pub fn build(self) -> Result<Handle<L, P>, BuildError> {
         // A name, not `_`, which would drop the sender at once and so cancel the build.
         let (_caller, cancellation) = mpsc::channel();
@@ -333,7 +345,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .unwrap_or_else(randflake_lease::unstable::holder::process_name);
         let holder =
             randflake_lease::unstable::holder::unique(&holder).map_err(StoreError::unavailable)?;
-        // Before the first request, which claims the key for the namespace or is refused because another one has it.
+        // Before the first request, which claims the key for the namespace or is refused because
+        // another one has it.
         let key_check = KeyCheck::of(self.codec.permutation());
         self.store.set_key_check(
             self.key_number
@@ -350,15 +363,16 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             Some(_) => wanted.count().into(),
             None => self.node_ids,
         };
-        // Before the acquire: if the machine is copied during it, both copies may have the grant, and none uses it.
+        // Before the acquire: if the machine is copied during it, both copies may have the grant,
+        // and none uses it.
         let generation = self.generation.now();
         let (acquired, sent) = self.waiting.acquire(&mut client, wanted, cancellation)?;
         client.warn_of_short_ttl();
         client.notify_of_local_leases();
-        let issuers = Issuer::of_all(self.codec.layout(), &acquired, sent, generation);
-        // A grant that is no lease of this layout has no issuer, so nothing was issued from it, and
-        // all of it can be given back.
-        let issuers = issuers.inspect_err(|_| client.release_unused(&acquired.grants))?;
+        let issuers = Issuer::of_all(self.codec.layout(), &acquired, sent, generation)
+            // A grant that is invalid for this layout has no issuer, so nothing was issued from it,
+            // and all of it can be released.
+            .inspect_err(|_| client.release_unused(&acquired.grants))?;
         let shared = Arc::new(SharedHandle::new(
             issuers,
             count,
@@ -393,7 +407,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             return Err(BuildError::TooWide { bits, max });
         }
         let NodeIdCount { least, most } = self.node_ids;
-        // A store refuses a fixed number by itself, by what is free; of a range it never sees the end.
+        // A store refuses a fixed number by itself, by what is free; of a range it never sees the
+        // end.
         let is_elastic = self.node_ids.is_elastic();
         if least > most || is_elastic && (least == 0 || u64::from(most) > namespace.node_ids()) {
             return Err(BuildError::NodeIds {
@@ -405,7 +420,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         if let Some(name) = self.holder.as_ref().filter(|name| !is_name_allowed(name)) {
             return Err(BuildError::Holder { name: name.clone() });
         }
-        // The longest TTL is the namespace's to refuse: it may have another one than this program knows of.
+        // The longest TTL is the namespace's to refuse: it may have another one than this program
+        // knows of.
         if self.ttl < MIN_TTL || namespace.ticks(self.ttl) < MIN_TTL_TICKS {
             let ticks = Duration::from_millis(spec.tick_ms().saturating_mul(MIN_TTL_TICKS));
             return Err(BuildError::Ttl {

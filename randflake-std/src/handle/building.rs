@@ -1,4 +1,5 @@
-//! First acquire of a handle: the wait for a store that grants nothing yet, and the error of a build.
+//! First acquire of a handle: the wait for a store that grants nothing yet, and the error of a
+//! build.
 
 use core::convert::Infallible;
 use core::error::Error;
@@ -49,7 +50,8 @@ impl BuildWait {
             let Some(pause) = backoff.pause(retry) else {
                 return Err(self.failed(retry, error, backoff.spent()));
             };
-            // Reported once per reason: a store may come back and be full. What is due soon is worth no word.
+            // Reported once per reason: a store may come back and be full. What is due soon is
+            // worth no word.
             let is_due = matches!(retry, Retry::Due(_));
             if !is_due
                 && !self.limit.is_zero()

@@ -1,4 +1,5 @@
-//! Scaling rule of an elastic handle, and its state: when to take node ids and when to give them back.
+//! Scaling rule of an elastic handle, and its state: when to take node ids and when to give them
+//! back.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -38,7 +39,8 @@ impl NodeIdCount {
         self.least < self.most
     }
 
-    /// Lowers the maximum so that other holders keep a share of the namespace even under endless load.
+    /// Lowers the maximum so that other holders keep a share of the namespace even under endless
+    /// load.
     pub(super) fn leaving_a_share(self, node_ids: u64) -> Self {
         let share = (node_ids / SHARE).max(1);
         let most = u32::try_from(node_ids.saturating_sub(share)).unwrap_or(u32::MAX);
@@ -49,14 +51,14 @@ impl NodeIdCount {
     }
 }
 
-/// Part of a namespace that is left to others, and part of the surplus that is given back while the namespace is
-/// full: an eighth, at least one.
+/// Part of a namespace that is left to others, and part of the surplus that is given back while the
+/// namespace is full: an eighth, at least one.
 const SHARE: u64 = 8;
 
 /// Takes more when this part of the current tick is used: a half.
 const TAKE_AT: u64 = 2;
-/// Keeps as many that at most this part would have been used: a third, so that the same load does not take back
-/// what was just given.
+/// Keeps as many that at most this part would have been used: a third, so that the same load does
+/// not take back what was just given.
 const KEEP_AT: u64 = 3;
 
 /// Observation of the node ids at one moment.
@@ -66,13 +68,13 @@ pub(super) struct Sample {
     pub(super) held: u32,
     /// Number of node ids that have issued since the last look.
     pub(super) active: u32,
-    /// Ids issued in the current tick by all, in units of the ids that one has per tick; `None` if ticks are too
-    /// short to observe.
+    /// Ids issued in the current tick by all, in units of the ids that one has per tick; `None` if
+    /// ticks are too short to observe.
     pub(super) used: Option<Used>,
     /// Whether a call found the tick exhausted.
     pub(super) ran_out: bool,
-    /// Whether the namespace is full as far as is known: the store refuses more, or only the share of others is
-    /// left.
+    /// Whether the namespace is full as far as is known: the store refuses more, or only the share
+    /// of others is left.
     pub(super) is_crowded: bool,
 }
 
@@ -155,7 +157,8 @@ impl Elastic {
         if self.peak >= held {
             self.restart(now);
         } else if now.duration_since(self.since) >= self.quiet {
-            // All at once: the peak of a whole quiet time says what is enough, and each release is a call of the store.
+            // All at once: the peak of a whole quiet time says what is enough, and each release is
+            // a call of the store.
             let surplus = held - self.peak;
             self.restart(now);
             return Step::GiveBack(surplus);
@@ -189,7 +192,8 @@ impl Scale {
     /// Period at which the keeper looks at the load.
     // Ten looks in a tick of a second: more are taken at half of its ids, while the rest is left.
     pub(super) const PERIOD: Duration = Duration::from_millis(100);
-    /// Time for which yielded node ids are left to others: longer than a waiting build takes to ask again (2.2 s).
+    /// Time for which yielded node ids are left to others: longer than a waiting build takes to ask
+    /// again (2.2 s).
     pub(super) const YIELDED: Duration = Duration::from_secs(3);
 
     /// Starts with the minimum, in a namespace of `node_ids` node ids.
@@ -280,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_needed_for_the_quiet_time_is_given_back() {
+    fn surplus_of_a_quiet_time_is_given_back() {
         let (mut rule, now) = rule(2..=64);
         assert_eq!(rule.step(used(64, 4_000), now), Step::Keep);
         assert_eq!(rule.step(used(64, 0), now + QUIET / 2), Step::Keep);
@@ -310,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_full_namespace_an_eighth_is_yielded_in_each_quiet_time() {
+    fn full_namespace_makes_holders_yield_an_eighth() {
         let (mut rule, now) = rule(2..=64);
         let crowded = |held| Sample {
             is_crowded: true,
@@ -348,7 +352,7 @@ mod tests {
 
     /// It hides how many would have issued in a longer one.
     #[test]
-    fn an_exhausted_tick_keeps_also_those_that_have_not_issued() {
+    fn exhausted_tick_keeps_idle_node_ids() {
         let (mut rule, now) = rule(1..=4);
         let one_active = Sample {
             active: 1,

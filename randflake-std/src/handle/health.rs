@@ -18,8 +18,8 @@ pub enum Health {
         remaining: Duration,
     },
     /// Issues ids and renews its leases, but the load needs more node ids of the [allowed
-    /// range](super::Builder::node_ids) than are free: the namespace is full. Calls are refused, or wait, when a tick
-    /// is exhausted.
+    /// range](super::Builder::node_ids) than are free: the namespace is full. Calls are refused, or
+    /// wait, when a tick is exhausted.
     Short {
         /// How long until the last lease ends, unless it is renewed.
         remaining: Duration,
@@ -82,21 +82,22 @@ impl Health {
     }
 }
 
-/// The leases of a handle, what was lost and why the store failed: see [`Handle::lease`](super::Handle::lease).
+/// The leases of a handle, what was lost and why the store failed: see
+/// [`Handle::lease`](super::Handle::lease).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LeaseStatus<L> {
     /// One lease for each node id.
     pub leases: Vec<Lease<L>>,
-    /// How long until the last of them expires, unless renewed; zero if all have expired, and no further id is issued
-    /// under them.
+    /// How long until the last of them expires, unless renewed; zero if all have expired, and no
+    /// further id is issued under them.
     pub remaining: Duration,
     /// How many leases were lost, by reason.
     pub losses: Losses,
     /// Why the last call of the store failed; `None` if it succeeded.
     pub last_error: Option<Arc<StoreError>>,
-    /// Why the store has not granted as many node ids of the [allowed range](super::Builder::node_ids) as the load needs;
-    /// `None` if it has.
+    /// Why the store has not granted as many node ids of the [allowed
+    /// range](super::Builder::node_ids) as the load needs; `None` if it has.
     pub shortage: Option<Arc<StoreError>>,
 }
 

@@ -54,7 +54,8 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
             Err(error) => error,
         };
         let left = self.limit.saturating_sub(self.started.elapsed());
-        // No other lease will come. Looked at after the attempt: whoever closes meanwhile wakes the pause that follows.
+        // No other lease will come. Looked at after the attempt: whoever closes meanwhile wakes the
+        // pause that follows.
         if shared.phase.lock().closing {
             return Err(error);
         }
@@ -86,7 +87,7 @@ mod tests {
     use crate::handle::{Handle, HandleOwner};
 
     #[test]
-    fn whoever_waits_for_another_lease_does_not_try_all_the_time() {
+    fn wait_for_another_lease_does_not_spin() {
         let (keeper, _) = slow(2..=2);
         // No keeper is at work that its drop could wait for.
         keeper.shared.phase.change(|phase| phase.ended = true);

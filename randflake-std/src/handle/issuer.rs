@@ -6,7 +6,7 @@ use core::time::Duration;
 use randflake_core::internal::{BlockBudget, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime};
-use randflake_lease::{Acquisition, Grant};
+use randflake_lease::Acquisition;
 
 /// A grant in use: its sequencer, and the clock of the store that granted it.
 #[derive(Debug)]
@@ -23,27 +23,31 @@ pub(super) struct Issuer<L: AnyLayout> {
 }
 
 impl<L: AnyLayout> Issuer<L> {
-    /// Creates the issuers of all that a store granted to a request sent at `sent`. The generation is that from before
-    /// the request.
+    /// Creates the issuers of all that a store granted to a request sent at `sent`. The generation
+    /// is that from before the request.
     pub(super) fn of_all(
         layout: L,
         acquired: &Acquisition,
         sent: MonotonicTime,
         generation: u64,
     ) -> Result<Vec<Self>, LeaseError> {
-        let issuer = |grant: &Grant| {
-            Ok(Self {
-                sequencer: Sequencer::new(grant.lease(layout)?)?,
-                budget: BlockBudget::new(),
-                clock: AnchoredClock::new(layout, acquired.now, sent),
-                generation,
-                is_lost: AtomicBool::new(false),
+        acquired
+            .grants
+            .iter()
+            .map(|grant| {
+                Ok(Self {
+                    sequencer: Sequencer::new(grant.lease(layout)?)?,
+                    budget: BlockBudget::new(),
+                    clock: AnchoredClock::new(layout, acquired.now, sent),
+                    generation,
+                    is_lost: AtomicBool::new(false),
+                })
             })
-        };
-        acquired.grants.iter().map(issuer).collect()
+            .collect()
     }
 
-    /// Whether the lease was requested in this generation. One of an earlier generation may be in use by a copy.
+    /// Whether the lease was requested in this generation. One of an earlier generation may be in
+    /// use by a copy.
     #[inline]
     pub(super) fn is_of(&self, generation: u64) -> bool {
         self.generation == generation
@@ -80,8 +84,9 @@ impl<L: AnyLayout> Issuer<L> {
         self.sequencer.lease()
     }
 
-    /// How long until the lease ends by its own clock; zero when it is lost, or has not begun because the store's clock
-    /// stepped back while it was granted. No id is taken once this is zero.
+    /// How long until the lease ends by its own clock; zero when it is lost, or has not begun
+    /// because the store's clock stepped back while it was granted. No id is taken once this is
+    /// zero.
     pub(super) fn remaining(&self) -> Duration {
         if self.is_lost.load(Ordering::Acquire) {
             return Duration::ZERO;
@@ -89,12 +94,13 @@ impl<L: AnyLayout> Issuer<L> {
         let lease = self.sequencer.lease();
         let unix = |tick| Duration::from_millis(lease.layout().spec().unix_ms(tick));
         let start = unix(lease.start());
-        // Exactly: the coarse clock may show the tick before the one in which the lease was just granted.
+        // Exactly: the coarse clock may show the tick before the one in which the lease was just
+        // granted.
         if self.clock.exact().now() < Some(start) {
             return Duration::ZERO;
         }
-        // By the clock that ids are taken by, which may be late: zero must not be returned before the
-        // last id was taken.
+        // By the clock that ids are taken by, which may be late: zero must not be returned before
+        // the last id was taken.
         let now = self.clock.now().unwrap_or_default();
         unix(lease.end()).saturating_sub(now.max(start))
     }
@@ -103,7 +109,7 @@ impl<L: AnyLayout> Issuer<L> {
 #[cfg(test)]
 mod tests {
     use randflake_core::Randflake;
-    use randflake_lease::Token;
+    use randflake_lease::{Grant, Token};
 
     use super::*;
 

@@ -27,7 +27,6 @@ pub use building::BuildError;
 pub use elastic::NodeIdCount;
 pub use health::{Health, LeaseStatus};
 use id_wait::IdWait;
-use phase::HandlePhase;
 use randflake_core::{
     AnyLayout, Codec, Feistel53, GenerateError, Id, Id53, Parts, Permutation, Randflake,
 };
@@ -39,19 +38,19 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 
 /// Issues ids, from any thread. Clones are cheap and issue from the same leases.
 ///
-/// A background thread, the keeper, renews the leases and replaces lost ones. Generating never waits for it: when its
-/// leases have expired a handle refuses, whatever the keeper does.
+/// A background thread, the keeper, renews the leases and replaces lost ones. Generating never
+/// waits for it: when its leases have expired a handle refuses, whatever the keeper does.
 ///
 /// # The end
 ///
-/// [`close`](Handle::close) stops issuing, waits until the keeper has released the leases, and returns its error if
-/// that failed.
+/// [`close`](Handle::close) stops issuing, waits until the keeper has released the leases, and
+/// returns its error if that failed.
 ///
-/// Dropping the last clone also stops issuing, and blocks for at most one second while the keeper releases the leases.
-/// With the feature `tokio`, inside a runtime, a `spawn_blocking` thread waits instead, and the runtime waits for that
-/// thread before it ends, as at the end of an async `main`. A process that ends in another way (`exit`,
-/// `Runtime::shutdown_background`) may be faster than the keeper. A lease that was not released expires within a TTL;
-/// until then its node id is taken.
+/// Dropping the last clone also stops issuing, and blocks for at most one second while the keeper
+/// releases the leases. With the feature `tokio`, inside a runtime, a `spawn_blocking` thread waits
+/// instead, and the runtime waits for that thread before it ends, as at the end of an async `main`.
+/// A process that ends in another way (`exit`, `Runtime::shutdown_background`) may be faster than
+/// the keeper. A lease that was not released expires within a TTL; until then its node id is taken.
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")]
@@ -84,32 +83,36 @@ struct HandleOwner<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Sha
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// Returns the next id, of the current tick. It takes no lock and does no I/O.
     ///
-    /// With encryption, each thread takes a block of the tick's ids and encrypts them together, so that an id costs a
-    /// fraction of an encryption and threads rarely contend. In each tick a block begins with one id and doubles, to at
-    /// most 256. All threads together hold at most 1/16 of a node id's ids in a tick, in 2 KiB per thread and handle.
-    /// Ids that a thread does not use within their tick are dropped. So the sequences of one thread ascend; those of
-    /// several interleave.
+    /// With encryption, each thread takes a block of the tick's ids and encrypts them together, so
+    /// that an id costs a fraction of an encryption and threads rarely contend. In each tick a
+    /// block begins with one id and doubles, to at most 256. All threads together hold at most 1/16
+    /// of a node id's ids in a tick, in 2 KiB per thread and handle. Ids that a thread does not use
+    /// within their tick are dropped. So the sequences of one thread ascend; those of several
+    /// interleave.
     ///
     /// # Errors
     ///
     /// An error consumes nothing.
     ///
-    /// - [`GenerateError::SequenceExhausted`]: all ids of the tick have been issued, on every node id;
+    /// - [`GenerateError::SequenceExhausted`]: all ids of the tick have been issued, on every node
+    ///   id;
     /// - [`GenerateError::ClockBehind`]: the store's clock stepped back;
     /// - [`GenerateError::LeaseOver`]: every lease has expired, and the keeper is replacing them;
     /// - [`GenerateError::Sealed`]: the handle was closed, or its leases were lost;
-    /// - [`GenerateError::Copied`]: the [generation number](Builder::generation) has changed, and the keeper has not
-    ///   acquired other leases yet;
-    /// - [`GenerateError::InForkedChild`]: this process is a forked child of the one that built the handle. Build one
-    ///   in the child.
+    /// - [`GenerateError::Copied`]: the [generation number](Builder::generation) has changed, and
+    ///   the keeper has not acquired other leases yet;
+    /// - [`GenerateError::InForkedChild`]: this process is a forked child of the one that built the
+    ///   handle. Build one in the child.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
         self.0.0.generate()
     }
 
-    /// Fills a buffer with ids from the front, and returns how many. Much cheaper per id than one by one.
+    /// Fills a buffer with ids from the front, and returns how many. Much cheaper per id than one
+    /// by one.
     ///
-    /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the error.
+    /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the
+    /// error.
     ///
     /// # Errors
     ///
@@ -118,15 +121,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         self.0.0.fill(ids)
     }
 
-    /// Returns the next id. If there is none, waits at most `limit`: for the next tick, for a clock that stepped back a
-    /// little, or for the keeper to replace a lost lease.
+    /// Returns the next id. If there is none, waits at most `limit`: for the next tick, for a clock
+    /// that stepped back a little, or for the keeper to replace a lost lease.
     ///
     /// It blocks the thread; in a task call `generate_wait_async` (feature `tokio`).
     ///
     /// # Errors
     ///
-    /// As for [`generate`](Handle::generate): at once if waiting cannot help or would exceed the limit, otherwise when
-    /// the limit is reached.
+    /// As for [`generate`](Handle::generate): at once if waiting cannot help or would exceed the
+    /// limit, otherwise when the limit is reached.
     pub fn generate_wait(&self, limit: Duration) -> Result<Id, GenerateError> {
         // Apart from the retries, so that an id that is there costs no further reading of a clock.
         match self.generate() {
@@ -160,15 +163,17 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
             match retry.attempt(&mut attempt)? {
                 ControlFlow::Break(success) => return Ok(success),
                 ControlFlow::Continue(pause) => {
-                    let over = |phase: &HandlePhase| pause.is_over(phase);
-                    self.0.0.phase.wait_until(pause.limit, over);
+                    self.0
+                        .0
+                        .phase
+                        .wait_until(pause.limit, |phase| pause.is_over(phase));
                 }
             }
         }
     }
 
-    /// Returns the current state of the leases; that of a handle without any in a forked child, since they are its
-    /// parent's.
+    /// Returns the current state of the leases; that of a handle without any in a forked child,
+    /// since they are its parent's.
     #[must_use]
     pub fn lease(&self) -> LeaseStatus<L> {
         let shared = &*self.0.0;
@@ -256,8 +261,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// Returns the fields of an id, for debugging. Never use it as an access check, and do not expose it to the public:
-    /// every 64-bit number has fields.
+    /// Returns the fields of an id, for debugging. Never use it as an access check, and do not
+    /// expose it to the public: every 64-bit number has fields.
     #[must_use]
     pub fn inspect(&self, id: Id) -> Parts {
         self.0.0.codec.inspect(id)
@@ -273,8 +278,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     ///
     /// # Blocking
     ///
-    /// It waits for the store: for the request that the keeper may be in, and the release, each
-    /// [as long as a request takes](randflake_lease#how-long-calls-block). In a task call `close_async` (feature `tokio`).
+    /// It waits for the store: for the request that the keeper may be in, and the release, each [as
+    /// long as a request takes](randflake_lease#how-long-calls-block). In a task call `close_async`
+    /// (feature `tokio`).
     ///
     /// # Errors
     ///
@@ -290,8 +296,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
 }
 
 impl<L: AnyLayout> Handle<L, Feistel53> {
-    /// Returns the next id as what it is: of 53 bits. Ids of the other methods convert by [`Id::try_typed`], which does not
-    /// fail for them.
+    /// Returns the next id as what it is: of 53 bits. Ids of the other methods convert by
+    /// [`Id::try_typed`], which does not fail for them.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Per-thread blocks of an owner, dropped with the thread or the owner, whichever ends first.
 //!
-//! The crate `thread_local` keeps a thread's value for the next thread instead, and panics where a thread that ends
-//! asks for one.
+//! The crate `thread_local` keeps a thread's value for the next thread instead, and panics where a
+//! thread that ends asks for one.
 
 #![expect(
     unsafe_code,
@@ -67,8 +67,8 @@ struct Values {
     fork_guard: ForkGuard,
 }
 
-/// A thread's value of an owner, aligned to its own cache lines, since each thread writes its own all the time. Processors
-/// fetch lines in pairs, hence 128 bytes.
+/// A thread's value of an owner, aligned to its own cache lines, since each thread writes its own
+/// all the time. Processors fetch lines in pairs, hence 128 bytes.
 #[derive(Debug)]
 #[repr(align(128))]
 struct OwnedBlock {
@@ -83,7 +83,9 @@ const IN_USE: u64 = 0;
 
 type BlockPointer = NonNull<OwnedBlock>;
 
-// SAFETY: it owns the values as a `Vec<Box<OwnedBlock>>` would, which is `Send`; the lock guards the list. What it points to is borrowed by one thread only, its own, and dropped when that cannot be.
+// SAFETY: it owns the values as a `Vec<Box<OwnedBlock>>` would, which is `Send`; the lock guards
+// the list. What it points to is borrowed by one thread only, its own, and dropped when that cannot
+// be.
 unsafe impl Send for Values {}
 // SAFETY: as above.
 unsafe impl Sync for Values {}
@@ -101,7 +103,8 @@ impl PerThread {
         }
     }
 
-    /// Uses the value of this thread. `None` if it has none, and in a signal handler that interrupts this function.
+    /// Uses the value of this thread. `None` if it has none, and in a signal handler that
+    /// interrupts this function.
     #[inline]
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut ThreadBlock) -> T) -> Option<T> {
         let value = if LAST_OWNER.get() == self.number {
@@ -110,12 +113,13 @@ impl PerThread {
         } else {
             find(self.number)?
         };
-        // SAFETY: the number says that `insert` made it, of this owner and for this thread. It is freed when the owner
-        // ends, which this borrow forbids, or when the thread ends, which is not while it is here, and takes it out of
-        // `LAST_VALUE` and `ALL`.
+        // SAFETY: the number says that `insert` made it, of this owner and for this thread. It is
+        // freed when the owner ends, which this borrow forbids, or when the thread ends, which is
+        // not while it is here, and takes it out of `LAST_VALUE` and `ALL`.
         let value = unsafe { value.as_ref() };
         let _use = Use::begin(&value.tag, self.number)?;
-        // SAFETY: no other thread has it, and on this one everything else finds the tag and goes away.
+        // SAFETY: no other thread has it, and on this one everything else finds the tag and goes
+        // away.
         Some(work(unsafe { &mut *value.block.get() }))
     }
 
@@ -124,8 +128,8 @@ impl PerThread {
         LAST_OWNER.get() == self.number || find(self.number).is_some()
     }
 
-    /// Inserts the value of this thread, which has none; does nothing while the thread ends, or in a signal handler
-    /// that interrupts this function.
+    /// Inserts the value of this thread, which has none; does nothing while the thread ends, or in
+    /// a signal handler that interrupts this function.
     #[cold]
     pub(super) fn insert(&self, value: ThreadBlock) {
         // An error is a thread that ends.
@@ -139,7 +143,8 @@ impl PerThread {
                 block: UnsafeCell::new(value),
             })));
             self.values.all().push(value);
-            // Values of owners that have ended are freed already. Taken out here, a list is as long as owners live.
+            // Values of owners that have ended are freed already. Taken out here, a list is as long
+            // as owners live.
             all.retain(|(_, _, values)| values.strong_count() > 0);
             all.push((self.number, value, Arc::downgrade(&self.values)));
         });
@@ -203,8 +208,8 @@ impl Drop for Values {
 }
 
 thread_local! {
-    /// The value found last, and the number of its owner, 0 without one. They need no destructor, so the lookup is as cheap
-    /// as possible.
+    /// The value found last, and the number of its owner, 0 without one. They need no destructor,
+    /// so the lookup is as cheap as possible.
     static LAST_OWNER: Cell<u64> = const { Cell::new(0) };
     static LAST_VALUE: Cell<BlockPointer> = const { Cell::new(NonNull::dangling()) };
     static ALL: ValuesOfThread = const { ValuesOfThread(RefCell::new(Vec::new())) };
@@ -224,7 +229,8 @@ fn find(number: u64) -> Option<BlockPointer> {
     compiler_fence(Ordering::SeqCst);
     LAST_OWNER.set(number);
     compiler_fence(Ordering::SeqCst);
-    // A handler in between may have set both for another owner, whose value may be freed before this one.
+    // A handler in between may have set both for another owner, whose value may be freed before
+    // this one.
     if LAST_VALUE.get() != value {
         LAST_OWNER.set(0);
     }
@@ -243,7 +249,8 @@ impl ValuesOfThread {
 /// Frees the values of a thread that ends.
 impl Drop for ValuesOfThread {
     fn drop(&mut self) {
-        // First: a destructor of another local that generates an id must not find what is being freed.
+        // First: a destructor of another local that generates an id must not find what is being
+        // freed.
         LAST_OWNER.set(0);
         for (_, value, values) in self.0.take() {
             if let Some(values) = values.upgrade() {
@@ -271,8 +278,7 @@ mod tests {
         if !owner.is_there() {
             owner.insert(ThreadBlock::new());
         }
-        let add = |block: &mut ThreadBlock| block.stamp.closed += count;
-        owner.with(add).unwrap();
+        owner.with(|block| block.stamp.closed += count).unwrap();
     }
 
     fn handed_out(owner: &PerThread) -> u64 {
@@ -280,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_has_a_value_of_each_owner_until_one_of_them_ends() {
+    fn value_lives_until_its_thread_or_owner_ends() {
         let owners = [PerThread::new(), PerThread::new()];
         let barrier = Barrier::new(4);
         thread::scope(|scope| {
@@ -308,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_owner_leaves_behind_is_another_owner_s_for_nobody() {
+    fn values_of_ended_owners_are_never_found() {
         for n in 0..ROUNDS {
             let owner = PerThread::new();
             assert!(!owner.is_there());
@@ -321,7 +327,7 @@ mod tests {
 
     /// As the handler of a signal finds it that interrupts its thread there.
     #[test]
-    fn a_value_that_is_asked_for_while_one_is_inserted_is_none() {
+    fn lookup_during_an_insert_finds_nothing() {
         let owner = PerThread::new();
         ALL.with(|all| {
             let _inserting = all.0.borrow_mut();
@@ -333,9 +339,10 @@ mod tests {
         assert_eq!((handed_out(&owner), live(&owner)), (1, 1));
     }
 
-    /// As the handler of a signal finds it that interrupts its thread there, and when it has used another owner's value.
+    /// As the handler of a signal finds it that interrupts its thread there, and when it has used
+    /// another owner's value.
     #[test]
-    fn a_value_is_used_once_at_a_time_and_for_its_owner_alone() {
+    fn value_has_one_user_and_one_owner() {
         let owners = [PerThread::new(), PerThread::new()];
         for owner in &owners {
             hand_out(owner, 1);
@@ -382,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_last_is_found_again_without_a_search() {
+    fn last_value_is_found_without_a_search() {
         let owners = [PerThread::new(), PerThread::new()];
         for owner in owners.iter().chain(&owners) {
             hand_out(owner, 1);

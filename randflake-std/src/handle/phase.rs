@@ -97,12 +97,14 @@ impl PhaseCell {
         wanted(&phase)
     }
 
-    /// Pause of the keeper, cut short by a copy of the machine, and when callers need more node ids.
+    /// Pause of the keeper, cut short by a copy of the machine, and when callers need more node
+    /// ids.
     pub(super) fn pause(&self, time: Duration, is_in_demand: impl Fn() -> bool) -> Wake {
         self.wait_until(time, |phase| {
             phase.closing || phase.copied || is_in_demand()
         });
-        // The lock was free in between. What came meanwhile is seen now; what comes later wakes the next pause.
+        // The lock was free in between. What came meanwhile is seen now; what comes later wakes the
+        // next pause.
         let mut phase = self.lock();
         let copied = mem::take(&mut phase.copied);
         match (phase.closing, copied) {
@@ -114,18 +116,19 @@ impl PhaseCell {
 
     /// Wakes the keeper in its pause, so that it looks at the demand.
     pub(super) fn wake_for_demand(&self) {
-        // Under the lock, if that takes no waiting: then the keeper waits already, or has not looked yet. Else it may miss
-        // this, and looks a tenth of a second later.
+        // Under the lock, if that takes no waiting: then the keeper waits already, or has not
+        // looked yet. Else it may miss this, and looks a tenth of a second later.
         drop(self.phase.try_lock());
         // Tasks are not woken: only the keeper has something to do, and it is a thread.
         self.changed.notify_all();
     }
 
-    /// Wakes the keeper when a caller is the first to notice a generation. Returns whether other leases will follow: not if
-    /// the handle is being closed.
+    /// Wakes the keeper when a caller is the first to notice a generation. Returns whether other
+    /// leases will follow: not if the handle is being closed.
     pub(super) fn report_copy(&self, generation: u64) -> bool {
         let mut phase = self.lock();
-        // Once for each: every call is refused until the keeper has other leases, and must not wake it each time.
+        // Once for each: every call is refused until the keeper has other leases, and must not wake
+        // it each time.
         if phase.reported_generation != Some(generation) {
             phase.reported_generation = Some(generation);
             phase.copied = true;
@@ -141,7 +144,8 @@ impl PhaseCell {
 pub(super) struct Demand {
     /// A call found the tick exhausted since the keeper looked.
     ran_out: AtomicBool,
-    /// The keeper could acquire more: it has less than the maximum, and the store has not just refused.
+    /// The keeper could acquire more: it has less than the maximum, and the store has not just
+    /// refused.
     can_take: AtomicBool,
 }
 
@@ -155,7 +159,8 @@ impl Demand {
 
     /// Notes that a tick is exhausted. Returns whether to wake the keeper.
     pub(super) fn ran_out(&self) -> bool {
-        // A load first: while a tick is exhausted every call comes here, and a swap by each would make the threads contend.
+        // A load first: while a tick is exhausted every call comes here, and a swap by each would
+        // make the threads contend.
         !self.ran_out.load(Ordering::Relaxed)
             && !self.ran_out.swap(true, Ordering::AcqRel)
             && self.can_take()
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keeper_is_woken_once_for_each_copy_and_for_the_end() {
+    fn keeper_wakes_once_per_copy_and_for_close() {
         let phase = PhaseCell::new();
         assert_eq!(pause(&phase), Wake::Other);
         for generation in [7, 8] {
@@ -212,14 +217,14 @@ mod tests {
         assert_eq!(pause(&phase), Wake::Close);
     }
 
-    /// Whatever ends the pause of another thread, repeated until it does: a keeper that looks at the demand just then may
+    /// Wakes a pausing thread until its pause ends: a keeper that looks at the demand just then may
     /// miss it, and would look again a tenth of a second later, which this pause does not.
     fn pause_until(wake: impl Fn(&PhaseCell), is_in_demand: &AtomicBool) -> Wake {
         let phase = &PhaseCell::new();
         let long = Duration::from_secs(3_600);
         thread::scope(|scope| {
-            let is_in_demand = || is_in_demand.load(Ordering::SeqCst);
-            let pausing = scope.spawn(move || phase.pause(long, is_in_demand));
+            let pausing =
+                scope.spawn(move || phase.pause(long, || is_in_demand.load(Ordering::SeqCst)));
             while !pausing.is_finished() {
                 thread::sleep(Duration::from_millis(50));
                 wake(phase);
@@ -231,13 +236,16 @@ mod tests {
     #[test]
     fn a_pause_ends_with_a_copy_and_with_demand() {
         let is_in_demand = AtomicBool::new(false);
-        let copied = |phase: &PhaseCell| assert!(phase.report_copy(7));
-        assert_eq!(pause_until(copied, &is_in_demand), Wake::Copy);
-        let wanted = |phase: &PhaseCell| {
-            is_in_demand.store(true, Ordering::SeqCst);
-            phase.wake_for_demand();
-        };
-        assert_eq!(pause_until(wanted, &is_in_demand), Wake::Other);
+        let wake = pause_until(|phase| assert!(phase.report_copy(7)), &is_in_demand);
+        assert_eq!(wake, Wake::Copy);
+        let wake = pause_until(
+            |phase| {
+                is_in_demand.store(true, Ordering::SeqCst);
+                phase.wake_for_demand();
+            },
+            &is_in_demand,
+        );
+        assert_eq!(wake, Wake::Other);
     }
 
     #[test]
@@ -253,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keeper_is_woken_by_the_first_refusal_and_if_it_can_take_more() {
+    fn first_refusal_wakes_a_keeper_that_can_take_more() {
         let demand = Demand::new();
         assert!(demand.can_take() && !demand.has_run_out() && !demand.is_urgent());
         assert!(demand.ran_out());

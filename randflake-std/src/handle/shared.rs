@@ -38,8 +38,8 @@ pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'sta
     /// Demand of the callers of an elastic handle.
     pub(super) demand: Option<Demand>,
     blocks: ThreadBlocks,
-    /// Whether threads have blocks: not without encryption, and not where a fork check costs more than an
-    /// encryption.
+    /// Whether threads have blocks: not without encryption, and not where a fork check costs more
+    /// than an encryption.
     has_blocks: bool,
     /// Number of leases closed for issuing; a change drops every thread block.
     closed: AtomicU64,
@@ -108,8 +108,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             && let Ok(raw) = issuer.take(0)
         {
             let id = self.codec.id(raw);
-            // After the id was taken: a machine that was copied in between has another number by then. The id is dropped,
-            // and the slow path says why.
+            // After the id was taken: a machine that was copied in between has another number by
+            // then. The id is dropped, and the slow path says why.
             if issuer.is_of(self.generation.now()) {
                 self.tally.issued(1);
                 return Ok(id);
@@ -148,7 +148,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
                     .block
                     .refill(sequencer, budget, &self.codec, now_ns)
                     .ok()?;
-                // Counted by the block: an atomic addition for each id would cost as much as the id.
+                // Counted by the block: an atomic addition for each id would cost as much as the
+                // id.
                 self.tally.issued(thread_block.handed_out_since());
                 // Ids reserved after a lease was closed are dropped with the block.
                 self.is_valid(stamp).then_some(id)
@@ -156,7 +157,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         });
         match first {
             Some(id) => Ok(id),
-            // Slow path: tries every slot, borrows within the tolerance, and returns the reason if none has an id.
+            // Slow path: tries every slot, borrows within the tolerance, and returns the reason if
+            // none has an id.
             None => self.generate_from_any(),
         }
     }
@@ -164,21 +166,22 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     #[inline]
     fn stamp(&self) -> Stamp {
         Stamp {
-            // Acquire, with the addition in `close_issuer`: who sees the new number also sees the sealed
-            // sequencer.
+            // Acquire, with the addition in `close_issuer`: who sees the new number also sees the
+            // sealed sequencer.
             closed: self.closed.load(Ordering::Acquire),
             generation: self.generation.now(),
         }
     }
 
-    /// Whether ids taken under a stamp may be handed out: in this process, if no lease was closed and the machine
-    /// was not copied since.
+    /// Whether ids taken under a stamp may be handed out: in this process, if no lease was closed
+    /// and the machine was not copied since.
     #[inline]
     fn is_valid(&self, taken: Stamp) -> bool {
         self.stamp() == taken && self.fork_guard.is_surely_parent()
     }
 
-    /// Stops issuing from a lease, and returns the first unused tick; `None` if it was closed before.
+    /// Stops issuing from a lease, and returns the first unused tick; `None` if it was closed
+    /// before.
     pub(super) fn close_issuer(&self, issuer: &Issuer<L>) -> Option<u64> {
         let unused_from = issuer.sequencer.seal();
         // After the seal: a block that is taken in between has the old number and is dropped.
@@ -193,25 +196,26 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         issuer.is_lost.store(true, Ordering::Release);
     }
 
-    /// Uses the exact clock, since only that can say that no slot has an id: by the coarse one a tick would begin
-    /// some milliseconds late.
+    /// Uses the exact clock, since only that can say that no slot has an id: by the coarse one a
+    /// tick would begin some milliseconds late.
     #[cold]
     fn generate_from_any(&self) -> Result<Id, GenerateError> {
-        let id = self.unless_copied(|generation| {
-            let raw = match self.first_ready(generation, Issuer::take) {
-                Err(_) if is_coarse(self.codec.layout()) => {
-                    self.first_ready(generation, Issuer::take_exactly)
-                }
-                raw => raw,
-            };
-            raw.map(|raw| self.codec.id(raw))
-        });
-        let id = id.inspect_err(|error| self.refused(*error))?;
+        let id = self
+            .unless_copied(|generation| {
+                let raw = match self.first_ready(generation, Issuer::take) {
+                    Err(_) if is_coarse(self.codec.layout()) => {
+                        self.first_ready(generation, Issuer::take_exactly)
+                    }
+                    raw => raw,
+                };
+                raw.map(|raw| self.codec.id(raw))
+            })
+            .inspect_err(|error| self.refused(*error))?;
         self.tally.issued(1);
         Ok(id)
     }
 
-    /// Counts a refused call, and tells the keeper if that was for want of ids.
+    /// Counts a refused call, and notifies the keeper if the tick is exhausted.
     #[cold]
     fn refused(&self, error: GenerateError) {
         self.tally.refused(error);
@@ -234,7 +238,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         take: impl FnOnce(u64) -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
         let generation = self.generation.now();
-        // Issuers of another generation are passed over by `first_ready`; a copy between there and here by what follows.
+        // Issuers of another generation are passed over by `first_ready`; a copy between there and
+        // here by what follows.
         let taken = take(generation);
         let is_copied = match &taken {
             Ok(_) => self.generation.now() != generation,
@@ -264,20 +269,21 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     /// Fills a buffer from the front, from one slot after another.
     pub(super) fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
         self.check_process()?;
-        let count = self.unless_copied(|generation| {
-            self.codec.fill_with(ids, |most| {
-                let ask = |take: TakeRun<L>| {
-                    self.first_ready(generation, |issuer, tolerance| {
-                        take(issuer, most, tolerance)
-                    })
-                };
-                match ask(Issuer::take_run) {
-                    Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
-                    run => run,
-                }
+        let count = self
+            .unless_copied(|generation| {
+                self.codec.fill_with(ids, |most| {
+                    let ask = |take: TakeRun<L>| {
+                        self.first_ready(generation, |issuer, tolerance| {
+                            take(issuer, most, tolerance)
+                        })
+                    };
+                    match ask(Issuer::take_run) {
+                        Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
+                        run => run,
+                    }
+                })
             })
-        });
-        let count = count.inspect_err(|error| self.refused(*error))?;
+            .inspect_err(|error| self.refused(*error))?;
         // A short buffer is no error, so `refused` is not called for it.
         if count < ids.len() {
             self.notify_of_demand();
@@ -424,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_waits_for_the_node_id_that_can_be_taken() {
+    fn wait_goes_on_while_a_node_id_can_be_taken() {
         let (keeper, _) = slow(1..=8);
         issue_all(&keeper);
         let limit = Duration::from_secs(60);

@@ -14,9 +14,10 @@ use randflake_core::{AtomicWord, GenerateError};
 
 /// Current values, and former ones while a thread may still read them.
 ///
-/// A thread may still look at a value when it is replaced. Where that happens only when a lease is lost, all former
-/// values are kept until the end: then reading is one load, without a count. Where values come and go with the load,
-/// readers are counted, and former values are freed when there are none.
+/// A thread may still look at a value when it is replaced. Where that happens only when a lease is
+/// lost, all former values are kept until the end: then reading is one load, without a count. Where
+/// values come and go with the load, readers are counted, and former values are freed when there
+/// are none.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     /// Slots that keep former values until the end, or none.
@@ -47,7 +48,8 @@ impl<T> Slots<T> {
         )
     }
 
-    /// Creates `count` slots, the first ones with values. Former values are freed by [`reclaim`](Slots::reclaim).
+    /// Creates `count` slots, the first ones with values. Former values are freed by
+    /// [`reclaim`](Slots::reclaim).
     pub(super) fn changing(values: Vec<T>, count: usize) -> Self {
         let vacant = core::iter::repeat_with(SlotCell::vacant);
         // All at once, a pointer each: readers follow the slice without a lock, so it cannot grow.
@@ -92,7 +94,8 @@ impl<T> Slots<T> {
     #[inline]
     pub(super) fn read(&self) -> SlotsReader<'_, T> {
         if self.counts() {
-            // Acquire: who begins after `reclaim` found nobody sees what was put in place before that.
+            // Acquire: who begins after `reclaim` found nobody sees what was put in place before
+            // that.
             self.readers.fetch_add(1, Ordering::Acquire);
         }
         SlotsReader(self)
@@ -124,10 +127,10 @@ impl<T> Slots<T> {
         if !self.counts() || former.is_empty() {
             return;
         }
-        // A write, though of what is there: the count's readers are before it or after it, in one order. Those before
-        // have ended, and this acquires what they did; those after acquire what this releases, the new pointers.
-        // Relaxed if there is a reader: nothing is freed then, and the keeper looks again in its
-        // next period.
+        // A write, though of what is there: the count's readers are before it or after it, in one
+        // order. Those before have ended, and this acquires what they did; those after acquire what
+        // this releases, the new pointers. Relaxed if there is a reader: nothing is freed then, and
+        // the keeper looks again in its next period.
         let nobody = self
             .readers
             .compare_exchange(0, 0, Ordering::AcqRel, Ordering::Relaxed);
@@ -144,7 +147,8 @@ impl<T> Slots<T> {
 /// Frees values that nobody can reach any more.
 fn free<T>(values: impl Iterator<Item = NonNull<T>>) {
     for value in values {
-        // SAFETY: it came from `Box::into_raw`, and was taken from where it was kept; nobody borrows it any more.
+        // SAFETY: it came from `Box::into_raw`, and was taken from where it was kept; nobody
+        // borrows it any more.
         drop(unsafe { Box::from_raw(value.as_ptr()) });
     }
 }
@@ -162,8 +166,9 @@ impl<T> SlotCell<T> {
     #[inline]
     fn get(&self) -> Option<&T> {
         let current = self.0.load(Ordering::Acquire);
-        // SAFETY: it is null or a box that is freed when the slots are dropped, which this borrow forbids, or by
-        // `reclaim`, which the `SlotsReader` forbids that this borrow is of. Values are only ever borrowed shared.
+        // SAFETY: it is null or a box that is freed when the slots are dropped, which this borrow
+        // forbids, or by `reclaim`, which the `SlotsReader` forbids that this borrow is of. Values
+        // are only ever borrowed shared.
         unsafe { current.as_ref() }
     }
 }
@@ -269,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn changing_values_are_freed_when_nobody_reads_and_dropped_once() {
+    fn changing_values_are_freed_once_nobody_reads() {
         let counted = Arc::new(());
         let slots = Slots::changing(vec![(0, 0, Arc::clone(&counted))], 2);
         assert!(slots.get_lasting(0).is_none());

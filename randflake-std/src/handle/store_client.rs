@@ -70,16 +70,16 @@ impl StoreClient {
         }
     }
 
-    /// Tells of a secret whose leases are this machine's alone. In a library every secret was given by somebody, who may have
-    /// given it to other machines.
+    /// Tells of a secret whose leases are this machine's alone. In a library every secret was given
+    /// by somebody, who may have given it to other machines.
     pub(super) fn notify_of_local_leases(&self) {
         if let Some(place) = self.store.local_place_of_secret() {
             events::local(self.namespace(), place);
         }
     }
 
-    /// Looks whether the store is what it was; and whether it has these leases, if it is on a server of which a call or
-    /// the connection failed, or does not seem to be what it was.
+    /// Looks whether the store is what it was; and whether it has these leases, if it is on a
+    /// server of which a call or the connection failed, or does not seem to be what it was.
     pub(super) fn look(&mut self, grants: &[Grant], is_broken: bool) -> LookOutcome {
         let look = if is_broken && self.store.is_on_server() {
             Ok(Look::Changed)
@@ -142,8 +142,8 @@ impl StoreClient {
         Ok(())
     }
 
-    /// Acquires node ids. After an acquire of unknown outcome the next one has its token, and so gets what that
-    /// one was granted.
+    /// Acquires node ids. After an acquire of unknown outcome the next one has its token, and so
+    /// gets what that one was granted.
     pub(super) fn acquire(
         &mut self,
         nodes: NodeIds<'_>,
@@ -160,15 +160,17 @@ impl StoreClient {
             ttl: self.ttl_ticks,
         };
         let _span = events::acquire(self.store.namespace().name(), nodes.count());
-        // Before the request: measured from then a lease ends here no later than in the store, however long the answer took.
+        // Before the request: measured from then a lease ends here no later than in the store,
+        // however long the answer took.
         let sent = MonotonicTime::exact();
         let outcome = self.store.acquire(&request);
         // Any other answer is certain, so the next acquire is a new one.
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         self.note_answer(outcome.as_ref().err());
-        // A store that was made a moment ago has not failed: whoever asks goes on in a moment.
-        let is_failure = |error: &&StoreError| !matches!(Retry::from(*error), Retry::Due(_));
-        if let Some(error) = outcome.as_ref().err().filter(is_failure) {
+        if let Err(error) = &outcome
+            // A store that was made a moment ago has not failed: it grants leases in a moment.
+            && !matches!(Retry::from(error), Retry::Due(_))
+        {
             self.failed("acquire", error);
         }
         let acquired = outcome?;
@@ -244,15 +246,16 @@ impl StoreClient {
     }
 }
 
-/// Pause after a failed call of the store: what it said, or doubled, and at most a sixth of the TTL.
+/// Pause after a failed call of the store: what it said, or doubled, and at most a sixth of the
+/// TTL.
 pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
     let longest = ttl / LONGEST_PAUSE_PER_TTL;
     let pause = match error {
         StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => *retry_in,
         _ => doubled(FIRST_PAUSE, former_failures),
     };
-    // At least as long as after a first failure, so that "retry now" of a busy store is no loop; at most a part of the TTL,
-    // so that a store that is back before the leases end renews them.
+    // At least as long as after a first failure, so that "retry now" of a busy store is no loop; at
+    // most a part of the TTL, so that a store that is back before the leases end renews them.
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
@@ -320,7 +323,7 @@ mod tests {
 
     /// By this a handle renews early; the renewal then says whether its leases are lost.
     #[test]
-    fn a_store_that_refuses_may_have_forgotten_and_one_that_is_away_has_not() {
+    fn refusal_is_checked_and_an_outage_is_not() {
         let namespace = Namespace::new("test", Mastodon).unwrap();
         let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
         let mut there = client(store.clone());
@@ -351,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_of_a_clock_that_handles_cannot_follow_is_released() {
+    fn lease_past_the_end_of_clocks_is_released() {
         let clock = Arc::new(ManualClock::at_unix_ms(
             u64::try_from(clock::END.as_millis()).unwrap(),
         ));
@@ -381,19 +384,19 @@ mod tests {
 
     #[test]
     #[cfg(all(feature = "tracing", not(miri)))]
-    fn a_clock_that_handles_cannot_follow_is_told_of() {
+    fn clock_past_the_end_is_reported() {
         let end = u64::try_from(clock::END.as_millis()).unwrap();
         let clock = Arc::new(ManualClock::at_unix_ms(end));
         let store = MemoryStore::new(Namespace::new("test", Mastodon).unwrap(), clock);
         let mut client = client(store);
         let count = Arc::new(AtomicU32::new(0));
         let subscriber = tracing_subscriber::registry().with(Count(Arc::clone(&count)));
-        let refused = || {
-            // Another test, without a subscriber, may have come to these events first: then they count as wanted by nobody.
+        tracing::subscriber::with_default(subscriber, || {
+            // Another test, without a subscriber, may have reached these events first: then they
+            // count as wanted by nobody.
             tracing::callsite::rebuild_interest_cache();
-            client.acquire(NodeIds::Any(1)).is_err()
-        };
-        assert!(tracing::subscriber::with_default(subscriber, refused));
+            client.acquire(NodeIds::Any(1)).unwrap_err();
+        });
         assert_eq!(count.load(Ordering::SeqCst), 1);
     }
 
@@ -410,7 +413,7 @@ mod tests {
 
     #[test]
     #[cfg(all(feature = "tracing", not(miri)))]
-    fn a_ttl_that_a_quarantine_outlasts_is_warned_of_where_there_is_a_server() {
+    fn ttl_below_a_quarantine_on_a_server_is_warned_of() {
         let namespace = Namespace::new("test", Mastodon).unwrap();
         let least = namespace.min_lasting_ttl();
         let in_memory = || LeaseStore::from(MemoryStore::with_system_clock(namespace.clone()));

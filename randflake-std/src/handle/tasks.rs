@@ -26,7 +26,8 @@ mod tokio_runtime {
         /// Waits until something holds that only changes before a [`wake`](Tasks::wake).
         pub(in crate::handle) async fn until(&self, wanted: impl Fn() -> bool) {
             loop {
-                // Before the look: it is woken by what changes after that, though it is not polled yet.
+                // Before the look: it is woken by what changes after that, though it is not polled
+                // yet.
                 let woken = self.0.notified();
                 if wanted() {
                     return;
@@ -36,8 +37,9 @@ mod tokio_runtime {
         }
     }
 
-    /// Does what may block: here, or in a thread for such work if this one runs a runtime's tasks. A runtime that is dropped
-    /// waits for these threads, so that the end of `main` does not cut the work short.
+    /// Does what may block: here, or in a thread for such work if this one runs a runtime's tasks.
+    /// A runtime that is dropped waits for these threads, so that the end of `main` does not cut
+    /// the work short.
     pub(in crate::handle) fn block(work: impl FnOnce() + Send + 'static) {
         match Handle::try_current() {
             // Not joined: whoever drops a handle in a task must not wait.

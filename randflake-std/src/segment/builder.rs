@@ -22,8 +22,8 @@ use super::{Segments, SegmentsOwner};
 
 /// How long numbers last without the store by default: 60 s.
 pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);
-/// The default range of segment lengths. The maximum is that of Leaf's segment mode (Meituan-Dianping/Leaf,
-/// `SegmentIDGenImpl.java`, `MAX_STEP`).
+/// The default range of segment lengths. The maximum is that of Leaf's segment mode
+/// (Meituan-Dianping/Leaf, `SegmentIDGenImpl.java`, `MAX_STEP`).
 pub const DEFAULT_LENGTHS: RangeInclusive<u32> = 1_000..=1_000_000;
 
 /// Configures and builds [`Segments`]: see [`Segments::builder`].
@@ -50,10 +50,11 @@ impl Segments {
 }
 
 impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
-    /// Encrypts the numbers under a secret: unpredictable, spread over all 64 bits, and as unique as before.
+    /// Encrypts the numbers under a secret: unpredictable, spread over all 64 bits, and as unique
+    /// as before.
     ///
-    /// Use a different secret than for a [`Handle`](crate::Handle), or a different column: under the same secret a
-    /// number may encrypt to an id of a layout.
+    /// Use a different secret than for a [`Handle`](crate::Handle), or a different column: under
+    /// the same secret a number may encrypt to an id of a layout.
     pub fn encrypted(self, secret: &Secret) -> SegmentsBuilder<Sparx64> {
         SegmentsBuilder {
             store: self.store,
@@ -74,24 +75,24 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     ///
     /// Numbers with dates last no longer than their period.
     ///
-    /// Segment lengths double and halve to achieve it: at a steady rate, the numbers left when the next segment is
-    /// requested last this long, and at most twice as long. They last less after the rate has just risen, or at the
-    /// maximum length.
+    /// Segment lengths double and halve to achieve it: at a steady rate, the numbers left when the
+    /// next segment is requested last this long, and at most twice as long. They last less after
+    /// the rate has just risen, or at the maximum length.
     pub fn survive(mut self, outage: Duration) -> Self {
         self.survive = outage;
         self
     }
 
-    /// The range of segment lengths. Default: 1,000 to 1,000,000. A process that ends loses up to two segments. Its
-    /// first one has the minimum length.
+    /// The range of segment lengths. Default: 1,000 to 1,000,000. A process that ends loses up to
+    /// two segments. Its first one has the minimum length.
     pub fn lengths(mut self, lengths: RangeInclusive<u32>) -> Self {
         self.lengths = lengths;
         self
     }
 
-    /// The remainder at which to reserve the next segment, in percent of the last one. Default: 100, as soon as the
-    /// previous one is used up. A lower value makes segments longer for the same outage, and calls the store less
-    /// often.
+    /// The remainder at which to reserve the next segment, in percent of the last one. Default:
+    /// 100, as soon as the previous one is used up. A lower value makes segments longer for the
+    /// same outage, and calls the store less often.
     pub fn refill_at_percent(mut self, percent: u32) -> Self {
         self.refill_at_percent = percent;
         self
@@ -101,8 +102,8 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     ///
     /// # Blocking
     ///
-    /// It waits for the store: for one [request](randflake_lease#how-long-calls-block) or two, three times and 0.3 s if the store
-    /// does not answer.
+    /// It waits for the store: for one [request](randflake_lease#how-long-calls-block) or two,
+    /// three times and 0.3 s if the store does not answer.
     ///
     /// # Errors
     ///
@@ -251,9 +252,10 @@ mod tests {
     #[test]
     fn what_is_left_at_a_refill_lasts_for_the_outage() {
         let namespace = Namespace::new("orders", Randflake).unwrap();
-        let builder = Segments::builder(MemoryStore::with_system_clock(namespace));
         let outage = DEFAULT_SURVIVE * 3;
-        let builder = builder.survive(outage).refill_at_percent(25);
+        let builder = Segments::builder(MemoryStore::with_system_clock(namespace))
+            .survive(outage)
+            .refill_at_percent(25);
         assert_eq!(builder.target(), outage * 4);
     }
 }

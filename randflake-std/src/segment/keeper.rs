@@ -23,8 +23,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest: what is back is noticed within a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time in which a handle that needs no numbers compares its counter about three times: as often as a lease of the
-/// default TTL is renewed, so that an operator waits equally long for holders of either.
+/// Time in which a handle that needs no numbers compares its counter about three times: as often as
+/// a lease of the default TTL is renewed, so that an operator waits equally long for holders of
+/// either.
 pub(super) const COMPARED_PER: Duration = Duration::from_secs(60);
 
 pub(super) struct SegmentKeeper<P> {
@@ -101,7 +102,8 @@ impl<P> SegmentKeeper<P> {
             }
             Err(error) => {
                 self.refused(error);
-                // Not a part of some TTL, as for leases: numbers do not expire, and whoever waits for one waits for this.
+                // Not a part of some TTL, as for leases: numbers do not expire, and whoever waits
+                // for one waits for this.
                 let pause = pause_after(self.failures);
                 self.failures = self.failures.saturating_add(1);
                 self.pause(with_jitter(pause));
@@ -109,8 +111,8 @@ impl<P> SegmentKeeper<P> {
         }
     }
 
-    /// Compares the counter with what was seen of it. A counter that is gone is marked as lost by that: only a handle
-    /// that runs can tell an operator that it is not new.
+    /// Compares the counter with what was seen of it. A counter that is gone is marked as lost by
+    /// that: only a handle that runs can tell an operator that it is not new.
     fn compare(&mut self) {
         let part = match self.store.counter().check() {
             Ok(()) => {
@@ -157,7 +159,8 @@ impl<P> SegmentKeeper<P> {
                 self.shared.discard();
                 self.compare();
             }
-            // A call or the connection failed, or the look did: the comparison tells what that means.
+            // A call or the connection failed, or the look did: the comparison tells what that
+            // means.
             Ok(Look::Same | Look::Changed) | Err(_) => self.compare(),
         }
         true
@@ -177,7 +180,8 @@ impl<P> SegmentKeeper<P> {
         // A refusal is an answer, too.
         self.note_answer(error.kind() != CounterErrorKind::Unavailable);
         if error.kind() == CounterErrorKind::Rewound {
-            // Another handle may have been given them. What a store has merely forgotten nobody else has: it is issued.
+            // Another handle may have been given them. What a store has merely forgotten nobody
+            // else has: it is issued.
             self.shared.discard();
         }
         self.shared.note(Some(error));
@@ -189,7 +193,8 @@ impl<P> SegmentKeeper<P> {
             let (then, taken_then) = self.adapted;
             self.adapted = (Instant::now(), self.shared.taken());
             let (now, taken) = self.adapted;
-            // How fast numbers went since the last segment says how long the next one must be to last.
+            // How fast numbers went since the last segment says how long the next one must be to
+            // last.
             self.length
                 .adapt(taken.wrapping_sub(taken_then), now.duration_since(then));
         }
@@ -251,7 +256,7 @@ mod tests {
     }
 
     fn keeper_of(store: impl Into<LeaseStore>) -> SegmentKeeper<Plain> {
-        let mut store = store.into();
+        let mut store: LeaseStore = store.into();
         let first = store.counter().reserve_up_to(10).unwrap();
         let length = SegmentLength::new(10, 10, Duration::ZERO);
         let sent = Sent::now();
@@ -265,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_is_gone_is_not_declared_new_beside_a_handle_that_needs_no_numbers() {
+    fn idle_handle_keeps_a_lost_counter_from_being_new() {
         let mut store = memory();
         let mut keeper = keeper(&store);
         keeper.compare();
@@ -284,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_another_handle_may_have_are_not_issued() {
+    fn possibly_duplicate_numbers_are_not_issued() {
         let mut store = memory();
         let mut keeper = keeper(&store);
         store.forget();
@@ -299,7 +304,8 @@ mod tests {
         assert_eq!(refused.kind(), CounterErrorKind::Rewound);
     }
 
-    /// Whether it compares its counter a part of a period from now, give or take the jitter and what a test takes.
+    /// Whether it compares its counter a part of a period from now, give or take the jitter and
+    /// what a test takes.
     fn compares_in(keeper: &SegmentKeeper<Plain>, part: u32) -> bool {
         let pause = keeper.compare_at.saturating_duration_since(Instant::now());
         let expected = COMPARED_PER / part;
@@ -312,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_compared_a_third_of_a_period_later_and_sooner_after_a_failure() {
+    fn counter_is_compared_each_third_of_a_period() {
         let store = memory();
         let mut keeper = keeper(&store);
         assert!(compares_in(&keeper, RENEWALS_PER_TTL));
@@ -329,7 +335,7 @@ mod tests {
 
     /// Another process may find the store that is there now, and an operator begin its counter.
     #[test]
-    fn an_operator_waits_until_every_handle_has_compared_its_counter() {
+    fn operator_waits_until_handles_have_compared() {
         let within = |look_every| {
             let sight = Sight {
                 look_every,
@@ -360,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_on_a_server_is_compared_soon_after_any_failure() {
+    fn failure_makes_a_server_counter_be_compared_soon() {
         let store = memory();
         let sight = Sight {
             is_on_server: true,
@@ -384,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refill_that_fails_is_tried_again_after_a_pause_and_measures_no_rate() {
+    fn failed_refill_is_retried_and_measures_no_rate() {
         let store = memory();
         let mut keeper = keeper(&store);
         let measured = keeper.adapted;
@@ -413,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_at_work_looks_for_callers_and_compares_its_counter() {
+    fn keeper_serves_callers_and_compares_its_counter() {
         let store = memory();
         let mut keeper = keeper(&store);
         keeper.refill_or_pause();

@@ -7,8 +7,9 @@ use randflake_lease::unstable::clock::{MonotonicTime, wall_exact};
 
 /// The end of a period by two clocks of this machine, of which the first to reach it counts.
 ///
-/// The monotonic clock carries the store's time on, and stands still while the machine is suspended; the other one does not,
-/// but may be set. What ends too early by it is only reserved again.
+/// The monotonic clock carries the store's time on, and stands still while the machine is
+/// suspended; the other one does not, but may be set. What ends too early by it is only reserved
+/// again.
 #[derive(Debug)]
 pub(super) struct PeriodEnd {
     monotonic_ns: AtomicU64,

@@ -53,7 +53,8 @@ pub(super) struct SegmentsPhase {
 }
 
 impl SegmentsPhase {
-    /// How long the store has been away: since the request began, if it has failed or takes longer than [`SLOW`].
+    /// How long the store has been away: since the request began, if it has failed or takes longer
+    /// than [`SLOW`].
     fn away_for(&self) -> Option<Duration> {
         let waited = self.requested_at?.elapsed();
         (self.last_error.is_some() || waited >= SLOW).then_some(waited)
@@ -100,7 +101,8 @@ impl<P: Permutation> SharedSegments<P> {
 
     #[inline]
     pub(super) fn next(&self) -> Result<Id, SegmentError> {
-        // Before a number is taken: a child has a copy of the buffer, and its parent issues the same numbers.
+        // Before a number is taken: a child has a copy of the buffer, and its parent issues the
+        // same numbers.
         self.check_process()?;
         if self.is_period_over() {
             return Err(self.refusal());
@@ -108,7 +110,8 @@ impl<P: Permutation> SharedSegments<P> {
         let Some(number) = self.buffer.take(1) else {
             return Err(self.refusal());
         };
-        // After the take, so that the call which takes the last number above the bound wakes the keeper.
+        // After the take, so that the call which takes the last number above the bound wakes the
+        // keeper.
         self.wake_if_low();
         Ok(Id::from_u64(self.permutation.permute(number.first())))
     }
@@ -136,8 +139,9 @@ impl<P: Permutation> SharedSegments<P> {
 
     #[inline]
     fn wake_if_low(&self) {
-        // Relaxed: who sees an old value wakes the keeper once more than needed, or is followed by a call that sees the new
-        // one. The last number of all goes through `refusal`, which always wakes.
+        // Relaxed: who sees an old value wakes the keeper once more than needed, or is followed by
+        // a call that sees the new one. The last number of all goes through `refusal`, which always
+        // wakes.
         if self.is_low() && !self.woken.load(Ordering::Relaxed) {
             self.wake();
         }
@@ -160,7 +164,8 @@ impl<P: Permutation> SharedSegments<P> {
     }
 
     pub(super) fn status(&self) -> SegmentsStatus {
-        // Before the lock, which in a forked child may be another thread's for ever. The numbers are the parent's.
+        // Before the lock, which in a forked child may be another thread's for ever. The numbers
+        // are the parent's.
         if self.check_process().is_err() {
             return SegmentsStatus {
                 remaining: 0,
@@ -180,10 +185,9 @@ impl<P: Permutation> SharedSegments<P> {
 
     /// Waits until more segments were put than these, or the time is up.
     pub(super) fn wait_for_put(&self, puts: u64, limit: Duration) {
-        let unchanged = |phase: &mut SegmentsPhase| phase.puts == puts;
         let _timeout = self
             .changed
-            .wait_timeout_while(self.phase(), limit, unchanged)
+            .wait_timeout_while(self.phase(), limit, |phase| phase.puts == puts)
             .unwrap_or_else(PoisonError::into_inner);
     }
 }
@@ -217,7 +221,8 @@ impl<P> SharedSegments<P> {
 
     /// Makes the next caller that finds few numbers wake the keeper again.
     pub(super) fn clear_woken(&self) {
-        // Before the look, not after it: whoever sets it again after this makes the keeper look once more.
+        // Before the look, not after it: whoever sets it again after this makes the keeper look
+        // once more.
         self.woken.store(false, Ordering::SeqCst);
     }
 
@@ -248,7 +253,8 @@ impl<P> SharedSegments<P> {
         if let (Some(end), Some(lasts)) = (&self.period_end, lasts) {
             end.set(sent, lasts);
         }
-        // After it: the other way round callers would compare what is left of the old one with the new bound.
+        // After it: the other way round callers would compare what is left of the old one with the
+        // new bound.
         self.refill_after(segment);
         let mut phase = self.phase();
         phase.puts = phase.puts.wrapping_add(1);
@@ -262,7 +268,8 @@ impl<P> SharedSegments<P> {
     }
 
     fn refill_after(&self, segment: Segment) {
-        // Of the latest segment alone, as lengths change: at 100 % a refill begins when the one before is used up.
+        // Of the latest segment alone, as lengths change: at 100 % a refill begins when the one
+        // before is used up.
         let refill_at = u128::from(segment.len()) * u128::from(self.refill_at_percent) / 100;
         let refill_at = u64::try_from(refill_at).unwrap_or(u64::MAX);
         self.refill_at.store(refill_at, Ordering::Relaxed);
@@ -363,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_the_last_number_above_the_bound_wakes_the_keeper_once() {
+    fn crossing_the_refill_bound_wakes_keeper_once() {
         let shared = ten();
         take(&shared, 4);
         assert!(!shared.is_woken());
@@ -453,13 +460,6 @@ mod tests {
 
     #[test]
     fn a_store_is_away_if_it_failed_or_takes_long() {
-        let phase = |ago: Option<Duration>, has_failed: bool| SegmentsPhase {
-            ended: false,
-            puts: 0,
-            length: 10,
-            requested_at: ago.and_then(|ago| Instant::now().checked_sub(ago)),
-            last_error: has_failed.then(|| Arc::new(EngineError::unavailable("no answer").into())),
-        };
         let long = Some(SLOW * 2);
         for (ago, has_failed, is_away) in [
             (None, true, false),
@@ -468,8 +468,15 @@ mod tests {
             (long, false, true),
             (long, true, true),
         ] {
-            let away_for = phase(ago, has_failed).away_for();
-            assert_eq!(away_for.is_some(), is_away, "{ago:?} {has_failed}");
+            let error = has_failed.then(|| Arc::new(EngineError::unavailable("no answer").into()));
+            let phase = SegmentsPhase {
+                ended: false,
+                puts: 0,
+                length: 10,
+                requested_at: ago.and_then(|ago| Instant::now().checked_sub(ago)),
+                last_error: error,
+            };
+            assert_eq!(phase.away_for().is_some(), is_away, "{ago:?} {has_failed}");
         }
     }
 }

@@ -30,7 +30,8 @@ pub struct TaggedBuilder<L: AnyLayout = Randflake> {
 }
 
 impl TaggedHandle<Randflake> {
-    /// Returns a builder of a handle for tagged UUIDs of Randflake ids. `open` opens a client of the store, once for each key.
+    /// Returns a builder of a handle for tagged UUIDs of Randflake ids. `open` opens a client of
+    /// the store, once for each key.
     pub fn builder<S: Into<LeaseStore>>(
         secrets: &TagSecrets,
         open: impl Fn() -> Result<S, StoreError> + Send + 'static,
@@ -65,8 +66,8 @@ impl<L: AnyLayout> TaggedBuilder<L> {
         self
     }
 
-    /// How long a lease lasts unless it is renewed, as for [`Builder::ttl`]. Default: 60 s. It is also how long after a next key
-    /// the handle may issue under the one before.
+    /// How long a lease lasts unless it is renewed, as for [`Builder::ttl`]. Default: 60 s. It is
+    /// also how long after a next key the handle may issue under the one before.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
@@ -84,13 +85,15 @@ impl<L: AnyLayout> TaggedBuilder<L> {
         self
     }
 
-    /// Watches a number that changes when a copy of this machine is resumed, as for [`Builder::generation`].
+    /// Watches a number that changes when a copy of this machine is resumed, as for
+    /// [`Builder::generation`].
     pub fn generation(mut self, number: impl Into<Generation>) -> Self {
         self.generation = number.into();
         self
     }
 
-    /// How long [`build`](TaggedBuilder::build) waits for a store that grants nothing, as for [`Builder::wait`]. Default: zero.
+    /// How long [`build`](TaggedBuilder::build) waits for a store that grants nothing, as for
+    /// [`Builder::wait`]. Default: zero.
     pub fn wait(mut self, limit: Duration) -> Self {
         self.wait = limit;
         self

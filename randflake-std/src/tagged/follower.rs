@@ -1,5 +1,5 @@
-//! Start of a tagged handle, and the thread that follows rotations: it reads the directory again, and
-//! acquires leases under the next key.
+//! Start of a tagged handle, and the thread that follows rotations: it reads the directory again,
+//! and acquires leases under the next key.
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -18,14 +18,15 @@ use crate::observability::events;
 
 /// Longest time between two looks at the directory.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// A renewal is refused after a third of the TTL: looked at so often, the next key is in use well before the leases end.
+/// A renewal is refused after a third of the TTL: looked at so often, the next key is in use well
+/// before the leases end.
 const LOOKS_PER_TTL: u32 = 6;
 
 impl<L: AnyLayout> TaggedBuilder<L> {
     /// Acquires the leases and starts the threads that renew them and follow rotations.
     ///
-    /// A namespace that is not there begins under the highest number of the directory. One that is there is used under its
-    /// own.
+    /// A namespace that is not there begins under the highest number of the directory. One that is
+    /// there is used under its own.
     ///
     /// # Blocking
     ///
@@ -35,8 +36,7 @@ impl<L: AnyLayout> TaggedBuilder<L> {
     ///
     /// [`TaggedBuildError`]. No lease is held then.
     pub fn build(mut self) -> Result<TaggedHandle<L>, TaggedBuildError> {
-        let newest = self.secrets.numbers().next_back();
-        let newest = newest.unwrap_or(KeyNumber::MIN);
+        let newest = self.secrets.numbers().next_back().unwrap_or(KeyNumber::MIN);
         let first = match self.epoch(newest) {
             Err(TaggedBuildError::Handle(BuildError::Store(StoreError::KeyNumber {
                 stored,
@@ -44,7 +44,7 @@ impl<L: AnyLayout> TaggedBuilder<L> {
             }))) => self.epoch(stored)?,
             epoch => epoch?,
         };
-        // Whoever waits for a later key has leases until then.
+        // Not for later keys: the handle has leases while it waits for the next one.
         self.wait = Duration::ZERO;
         let shared = Arc::new(Shared::new(first));
         let secrets = self.secrets.clone();
@@ -132,8 +132,8 @@ impl<L: AnyLayout> Follower<L> {
                     stored,
                     ..
                 })) if *stored > number => number = *stored,
-                // All node ids are in use, some of them by this handle: it gives them back and leases them anew, as it could
-                // not renew them in any case.
+                // All node ids are in use, some of them by this handle: it gives them back and
+                // leases them anew, as it could not renew them in any case.
                 TaggedBuildError::Handle(BuildError::Store(StoreError::Exhausted { .. }))
                     if !has_closed =>
                 {
@@ -165,7 +165,8 @@ impl<L: AnyLayout> Follower<L> {
 fn go_on<L: AnyLayout>(shared: &Shared<L>, former: &Epoch<L>, next: Epoch<L>) {
     let handle = next.handle.clone();
     shared.go_on_to(next);
-    // After callers can go on. A failure is told by the store's events; the leases expire by themselves.
+    // After callers can go on. A failure is told by the store's events; the leases expire by
+    // themselves.
     _ = former.handle.close();
     // A handle that was closed meanwhile may not have seen the new leases.
     if shared.is_closing.load(Ordering::SeqCst) {

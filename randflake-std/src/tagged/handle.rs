@@ -20,14 +20,16 @@ use crate::handle::{Handle, Health, LeaseStatus};
 
 /// Ids that [`TaggedHandle::fill`] takes at once, on the stack.
 const AT_ONCE: usize = 256;
-/// How often a caller that waits looks for the leases under the next key, while there are none. That is rare.
+/// How often a caller that waits looks for the leases under the next key, while there are none.
+/// That is rare.
 const BETWEEN_KEYS: Duration = Duration::from_millis(10);
 
 /// Issues tagged UUIDs, from any thread. Clones are cheap and issue from the same leases.
 ///
-/// It is a [`Handle`] under the namespace's key. When a rotation has refused its renewal, a background thread acquires leases
-/// under the next key, if the directory has it, and callers go on to those: never back. See [the module](super) for rotations,
-/// and [`Handle`] for leases and the end.
+/// It is a [`Handle`] under the namespace's key. When a rotation has refused its renewal, a
+/// background thread acquires leases under the next key, if the directory has it, and callers go on
+/// to those: never back. See [the module](super) for rotations, and [`Handle`] for leases and the
+/// end.
 ///
 /// ```
 /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -75,8 +77,8 @@ impl<L: AnyLayout> Epoch<L> {
     }
 }
 
-/// What callers and the follower share: a place for each key number, and which one is in use. It has no lock, so that a forked
-/// child never waits for one.
+/// What callers and the follower share: a place for each key number, and which one is in use. It
+/// has no lock, so that a forked child never waits for one.
 pub(super) struct Shared<L: AnyLayout> {
     first: Epoch<L>,
     /// Those of the keys after it, by number.
@@ -125,15 +127,16 @@ impl<L: AnyLayout> TaggedHandle<L> {
     ///
     /// # Errors
     ///
-    /// As for [`Handle::generate`]. [`GenerateError::LeaseOver`] also while the directory lacks the key that the namespace has
-    /// gone on to: [`health`](TaggedHandle::health) has the reason.
+    /// As for [`Handle::generate`]. [`GenerateError::LeaseOver`] also while the directory lacks the
+    /// key that the namespace has gone on to: [`health`](TaggedHandle::health) has the reason.
     #[inline]
     pub fn generate(&self) -> Result<TaggedUuid, GenerateError> {
         let taken = self.attempt(|epoch| Ok(epoch.tag.tag(epoch.handle.generate()?)));
         taken.map_err(|error| self.explained(error))
     }
 
-    /// Returns the next UUID. If there is none, waits at most `limit`, as [`Handle::generate_wait`] does.
+    /// Returns the next UUID. If there is none, waits at most `limit`, as [`Handle::generate_wait`]
+    /// does.
     ///
     /// # Errors
     ///
@@ -152,8 +155,9 @@ impl<L: AnyLayout> TaggedHandle<L> {
         }
     }
 
-    /// As [`generate_wait`](TaggedHandle::generate_wait), in a task: it waits by the runtime's timer, as
-    /// [`Handle::generate_wait_async`] does, and may be dropped while it waits. It needs the feature `tokio`.
+    /// As [`generate_wait`](TaggedHandle::generate_wait), in a task: it waits by the runtime's
+    /// timer, as [`Handle::generate_wait_async`] does, and may be dropped while it waits. It needs
+    /// the feature `tokio`.
     ///
     /// # Errors
     ///
@@ -176,8 +180,8 @@ impl<L: AnyLayout> TaggedHandle<L> {
         }
     }
 
-    /// Fills a buffer with UUIDs from the front, and returns how many, as [`Handle::fill`] does. What was in the buffer does not
-    /// matter: begin with copies of one UUID.
+    /// Fills a buffer with UUIDs from the front, and returns how many, as [`Handle::fill`] does.
+    /// What was in the buffer does not matter: begin with copies of one UUID.
     ///
     /// # Errors
     ///
@@ -228,7 +232,8 @@ impl<L: AnyLayout> TaggedHandle<L> {
         }
     }
 
-    /// Whether waiting may help where the leases under the current key give up: those under the next one are on their way.
+    /// Whether waiting may help where the leases under the current key give up: those under the
+    /// next one are on their way.
     fn is_between_keys(&self) -> bool {
         let shared = &self.0.shared;
         let epoch = shared.current();
@@ -251,8 +256,9 @@ impl<L: AnyLayout> TaggedHandle<L> {
         self.0.shared.current().number
     }
 
-    /// Whether it can issue UUIDs, for a readiness probe: that of the [`Handle`] under the current key. Where the namespace has
-    /// gone on to a key that the directory lacks, the error in it is [`StoreError::KeyNumber`].
+    /// Whether it can issue UUIDs, for a readiness probe: that of the [`Handle`] under the current
+    /// key. Where the namespace has gone on to a key that the directory lacks, the error in it is
+    /// [`StoreError::KeyNumber`].
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &self.0.shared;
@@ -308,8 +314,8 @@ impl<L: AnyLayout> TaggedHandle<L> {
 
 impl<L: AnyLayout> Drop for Owner<L> {
     fn drop(&mut self) {
-        // It holds no leases while it sleeps, so they are released by this drop. Neither step takes a lock that a forked
-        // child might wait for.
+        // It holds no leases while it sleeps, so they are released by this drop. Neither step takes
+        // a lock that a forked child might wait for.
         self.shared.is_closing.store(true, Ordering::SeqCst);
         self.follower.unpark();
     }

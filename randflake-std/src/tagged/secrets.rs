@@ -15,12 +15,14 @@ use super::error::{TagCheckError, TagSecretsError};
 /// What the name of a key's file ends with, behind the number.
 const EXTENSION: &str = "key";
 
-/// The secrets of one namespace of tagged UUIDs, by key number: reads UUIDs, and is what a [`TaggedHandle`] issues under.
+/// The secrets of one namespace of tagged UUIDs, by key number: reads UUIDs, and is what a
+/// [`TaggedHandle`] issues under.
 ///
-/// Clones are cheap and share the keys. To check takes no lock and does no I/O. The directory is read again by a
-/// [`TaggedHandle`] with these secrets, or by [`refresh`](TagSecrets::refresh).
+/// Clones are cheap and share the keys. To check takes no lock and does no I/O. The directory is
+/// read again by a [`TaggedHandle`] with these secrets, or by [`refresh`](TagSecrets::refresh).
 ///
-/// A key stays in memory after its file was removed, wiped when the last clone is dropped; no UUID is accepted under it.
+/// A key stays in memory after its file was removed, wiped when the last clone is dropped; no UUID
+/// is accepted under it.
 ///
 /// ```
 /// use randflake_std::tagged::{TagCheckError, TagSecrets};
@@ -57,7 +59,8 @@ struct Shared {
 }
 
 impl TagSecrets {
-    /// Reads a directory of files `1.key` to `63.key`, the secrets of one namespace. Files of other endings are ignored.
+    /// Reads a directory of files `1.key` to `63.key`, the secrets of one namespace. Files of other
+    /// endings are ignored.
     ///
     /// # Errors
     ///
@@ -73,14 +76,16 @@ impl TagSecrets {
         Ok(secrets)
     }
 
-    /// Reads the directory again: takes new keys, and retires those whose file is gone. It blocks while files are read. A
-    /// reader calls it every few seconds; a [`TaggedHandle`](super::TaggedHandle) does so every ten seconds or faster.
+    /// Reads the directory again: takes new keys, and retires those whose file is gone. It blocks
+    /// while files are read. A reader calls it every few seconds; a
+    /// [`TaggedHandle`](super::TaggedHandle) does so every ten seconds or faster.
     ///
     /// # Errors
     ///
     /// [`TagSecretsError`]: of several files that are refused, one. The other files count all the same, so a bad file beside it
-    /// does not keep a key that is to be retired. A key whose file cannot be read stays as it was, and so do all of them if
-    /// the directory cannot be read; one whose file has another secret is retired.
+    /// does not keep a key that is to be retired. A key whose file cannot be read stays as it was,
+    /// and so do all of them if the directory cannot be read; one whose file has another secret is
+    /// retired.
     pub fn refresh(&self) -> Result<(), TagSecretsError> {
         let Listed {
             there,
@@ -104,7 +109,8 @@ impl TagSecrets {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Takes what a file says. Refuses a secret of two numbers, and one that is not what its number had before.
+    /// Takes what a file says. Refuses a secret of two numbers, and one that is not what its number
+    /// had before.
     fn take(
         &self,
         number: KeyNumber,
@@ -122,17 +128,18 @@ impl TagSecrets {
                 Err(TagSecretsError::Changed { file })
             };
         }
-        // Also that of a retired key: UUIDs of it would be made again by whoever has it.
-        let known = |number| keys.get(number).map(|key| &key.secret);
-        let others = numbers().filter(|other| *other != number);
-        let mut others =
-            others.filter(|other| [found.get(other), known(*other)].contains(&Some(secret)));
-        if let Some(other) = others.next() {
+        // Also that of a retired key: its holders could make UUIDs of the new number.
+        let equal = numbers().find(|other| {
+            let known = keys.get(*other).map(|key| &key.secret);
+            *other != number && [found.get(other), known].contains(&Some(secret))
+        });
+        if let Some(other) = equal {
             let (first, second) = (number.min(other), number.max(other));
             return Err(TagSecretsError::Equal { first, second });
         }
-        let tag = secret.tag_key(number, &self.0.namespace);
-        let tag = tag.map_err(TagSecretsError::Name)?;
+        let tag = secret
+            .tag_key(number, &self.0.namespace)
+            .map_err(TagSecretsError::Name)?;
         keys.put(
             number,
             Key {
@@ -145,7 +152,8 @@ impl TagSecrets {
         Ok(())
     }
 
-    /// Checks the tag of a UUID, and returns the id in it, which is encrypted under the secret of the UUID's key number.
+    /// Checks the tag of a UUID, and returns the id in it, which is encrypted under the secret of
+    /// the UUID's key number.
     ///
     /// That is *made by a holder of the key*, and nothing more: a copied UUID passes, too.
     ///
@@ -159,7 +167,8 @@ impl TagSecrets {
         })
     }
 
-    /// Checks the tag of a UUID as [`check`](TagSecrets::check) does, and returns the fields of its id in a layout.
+    /// Checks the tag of a UUID as [`check`](TagSecrets::check) does, and returns the fields of its
+    /// id in a layout.
     ///
     /// # Errors
     ///

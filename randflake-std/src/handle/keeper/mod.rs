@@ -52,8 +52,8 @@ impl CurrentLease {
         metrics::lost(namespace, loss.name());
     }
 
-    /// Stops issuing from a grant, and returns it cut to its used part if this process may release it: not if a
-    /// copy of the machine may be using it.
+    /// Stops issuing from a grant, and returns it cut to its used part if this process may release
+    /// it: not if a copy of the machine may be using it.
     pub(super) fn retire<L: AnyLayout, P: Permutation + Send + Sync + 'static>(
         &self,
         shared: &SharedHandle<L, P>,
@@ -92,13 +92,17 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         is_chosen: bool,
         count: NodeIdCount,
     ) -> Self {
-        let lease = |(slot, grant)| CurrentLease::new(slot, grant);
-        let leases = grants.into_iter().enumerate().map(lease).collect();
+        let leases = grants
+            .into_iter()
+            .enumerate()
+            .map(|(slot, grant)| CurrentLease::new(slot, grant))
+            .collect();
         let now = Instant::now();
         let scale = count
             .is_elastic()
             .then(|| Scale::new(count, client.store.namespace().node_ids(), client.ttl, now));
-        // That of the build is of before the schedule: it must not hide that the connection broke since.
+        // That of the build is of before the schedule: it must not hide that the connection broke
+        // since.
         client.take_answer();
         let looks = LookSchedule::new(
             client.store.look_every(),
@@ -123,7 +127,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         // Also after a panic: `close` waits for this.
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut due = Instant::now() + self.renewal_pause();
-        // Dashboards and alerts know of the leases before the first renewal, which is a third of a TTL away.
+        // Dashboards and alerts know of the leases before the first renewal, which is a third of a
+        // TTL away.
         self.report();
         if let Some(scale) = &self.scale {
             metrics::wanted(self.client.namespace(), scale.wanted());
@@ -131,8 +136,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         loop {
             let pause = self.pause(due, Instant::now());
             let demand = self.shared.demand.as_ref();
-            let is_in_demand = || demand.is_some_and(Demand::is_urgent);
-            let wake = self.shared.phase.pause(pause, is_in_demand);
+            let wake = self
+                .shared
+                .phase
+                .pause(pause, || demand.is_some_and(Demand::is_urgent));
             if wake == Wake::Close {
                 break;
             }
@@ -156,8 +163,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Time until whatever comes first.
     fn pause(&self, due: Instant, now: Instant) -> Duration {
-        // The monotonic clock may stand still while the machine is suspended; then the renewal is late by that time, and what
-        // is issued until then has old ticks of its own lease: see `AnchoredClock`.
+        // The monotonic clock may stand still while the machine is suspended; then the renewal is
+        // late by that time, and what is issued until then has old ticks of its own lease: see
+        // `AnchoredClock`.
         let until_renewal = due.saturating_duration_since(now);
         let periods = [
             self.scale.as_ref().map(|_| Scale::PERIOD),
@@ -170,8 +178,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             .fold(until_renewal, Duration::min)
     }
 
-    /// Looks at the store if that is due. Returns whether to renew now, and not when a renewal is `due`: it finds out which
-    /// leases are lost, counts them and replaces them.
+    /// Looks at the store if that is due. Returns whether to renew now, and not when a renewal is
+    /// `due`: it finds out which leases are lost, counts them and replaces them.
     fn looks_lost(&mut self, due: Instant) -> bool {
         let now = Instant::now();
         let Some(looks) = &mut self.looks else {
@@ -190,7 +198,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let outcome = self.client.look(&grants, is_broken);
         self.note_answer();
         match outcome {
-            // After an outage leases are renewed as soon as the server is back. A file that refuses is there all the time.
+            // After an outage leases are renewed as soon as the server is back. A file that refuses
+            // is there all the time.
             LookOutcome::Same => return self.failures > 0 && self.client.store.is_on_server(),
             LookOutcome::Unknown => return false,
             // The renewal counts them, and writes a quarantine.
@@ -273,8 +282,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         pause
     }
 
-    /// Drops the leases from before this machine was copied, without telling the store: the other copy may be using
-    /// them.
+    /// Drops the leases from before this machine was copied, without telling the store: the other
+    /// copy may be using them.
     fn drop_copied_leases(&mut self) {
         let generation = self.shared.generation.now();
         self.lose(Loss::Contested, |issuer| !issuer.is_of(generation));
@@ -336,7 +345,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
                 Ok(end) => end,
                 Err(loss) => {
                     losses.push(loss);
-                    // At once, and not when another lease is there: others may be granted the node id.
+                    // At once, and not when another lease is there: others may be granted the node
+                    // id.
                     self.shared.lose(issuer);
                     lease.mark_lost(loss, self.client.namespace());
                     continue;
@@ -344,12 +354,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             };
             // A renewal never shortens: ids up to the former end may have been taken in advance.
             lease.grant.end = lease.grant.end.max(end);
-            let extended = lease.grant.lease(layout).ok();
             // The end first: the store's time may be past the one that is known here.
-            let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
+            let extended = lease
+                .grant
+                .lease(layout)
+                .is_ok_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
             self.shared.clock.anchor(renewed.now, sent);
-            // If the clock of the store stepped back, a renewal gains nothing: another node id is available sooner.
+            // If the clock of the store stepped back, a renewal gains nothing: another node id is
+            // available sooner.
             lease.is_ending = !extended || issuer.remaining() < self.client.ttl / RENEWALS_PER_TTL;
         }
         drop(slots);
@@ -394,7 +407,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         &mut self,
         nodes: NodeIds<'_>,
     ) -> Result<Vec<(Grant, Issuer<L>)>, StoreError> {
-        // Read before the request: a lease that a copy of this machine was granted too is not used then.
+        // Read before the request: a lease that a copy of this machine was granted too is not used
+        // then.
         let generation = self.shared.generation.now();
         let (acquired, sent) = self.client.acquire(nodes)?;
         self.shared.clock.anchor(acquired.now, sent);

@@ -34,7 +34,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             Step::Take(count) => {
                 scale.wanted = scale.wanted.max(sample.held + count);
                 scale.wanted_at = now;
-                // Otherwise it stays wanted, and is asked for when the pause after the last failure is over.
+                // Otherwise it stays wanted, and is asked for when the pause after the last failure
+                // is over.
                 if self.can_take(&scale, now) {
                     self.take_more(&mut scale, count);
                 }
@@ -169,9 +170,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     fn acquire_more(&mut self, count: u32) -> Result<(), StoreError> {
         let acquired = self.acquire(NodeIds::Any(count))?;
         let shared = &*self.shared;
-        let slots = 0..shared.slots.read().count();
-        let is_vacant = |slot: &usize| self.leases.iter().all(|lease| lease.slot != *slot);
-        let vacant: Vec<_> = slots.filter(is_vacant).collect();
+        let vacant: Vec<_> = (0..shared.slots.read().count())
+            .filter(|slot| self.leases.iter().all(|lease| lease.slot != *slot))
+            .collect();
         for (slot, (grant, issuer)) in vacant.into_iter().zip(acquired) {
             shared.slots.replace(slot, issuer);
             self.leases.push(CurrentLease::new(slot, grant));
@@ -197,7 +198,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let retire = |lease: &CurrentLease| {
             let issuer = slots.value(lease.slot)?;
             let grant = lease.retire(&self.shared, issuer);
-            // After the lease was closed, so that a caller who still has the issuer is refused by it.
+            // After the lease was closed, so that a caller who still has the issuer is refused by
+            // it.
             self.shared.slots.vacate(lease.slot);
             grant
         };
@@ -211,7 +213,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
     }
 
-    /// Does not replace lost node ids while enough others are left; the load may ask for more later.
+    /// Does not replace lost node ids while enough others are left; the load may ask for more
+    /// later.
     pub(super) fn drop_lost(&mut self) {
         let Some(scale) = &self.scale else {
             return;

@@ -37,8 +37,8 @@ impl Clock for Issuing {
     }
 }
 
-/// Leaves this thread in the middle of a block of a node id of which another thread has taken the rest of the tick.
-/// Gives that node id and its last tick.
+/// Leaves this thread in the middle of a block of a node id of which another thread has taken the
+/// rest of the tick. Gives that node id and its last tick.
 fn enter_block(shared: &SharedHandle<Randflake, Sparx64>) -> Option<(u32, u64)> {
     let parts = |id| shared.codec.inspect(id);
     for _ in 0..600 {
@@ -46,10 +46,12 @@ fn enter_block(shared: &SharedHandle<Randflake, Sparx64>) -> Option<(u32, u64)> 
     }
     let node_id = parts(shared.generate().ok()?).node_id;
     let mut ids = vec![Id::from_u64(0); 1_024];
-    let take_the_rest = || {
-        while shared.fill(&mut ids).is_ok() && parts(ids[ids.len() - 1]).node_id == node_id {}
-    };
-    thread::scope(|scope| scope.spawn(take_the_rest).join()).unwrap();
+    thread::scope(|scope| {
+        // Takes the rest of the tick.
+        scope.spawn(|| {
+            while shared.fill(&mut ids).is_ok() && parts(ids[ids.len() - 1]).node_id == node_id {}
+        });
+    });
     // Not if another tick has begun.
     let last = parts(shared.generate().ok()?);
     let is_in_use = shared.last_used() == usize::from(node_id == 0);
@@ -58,7 +60,7 @@ fn enter_block(shared: &SharedHandle<Randflake, Sparx64>) -> Option<(u32, u64)> 
 
 #[test]
 #[cfg_attr(miri, ignore = "a tick has too many ids for an interpreter")]
-fn a_node_id_is_given_back_after_the_last_id_of_every_block() {
+fn node_id_is_released_after_its_last_block() {
     let clock = Arc::new(Issuing::default());
     let namespace = Namespace::new("test", Randflake).unwrap();
     for _ in 0..50 {
@@ -105,7 +107,7 @@ impl Layout for Few {
 }
 
 #[test]
-fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
+fn all_free_node_ids_are_taken_then_none_asked_for() {
     let namespace = Namespace::new("test", Few).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let mut others = StoreClient::new(store.clone().into(), "others".to_owned(), TTL);
@@ -151,7 +153,7 @@ fn exhaust(keeper: &AtRest<Slow>) {
 }
 
 #[test]
-fn a_sample_shows_what_was_used_of_the_tick_and_by_how_many_since_the_last() {
+fn sample_counts_ids_of_the_tick_and_active_leases() {
     let (mut keeper, _) = slow(1..=8);
     let sample = |keeper: &mut AtRest<Slow>| {
         let sample = keeper.sample();
@@ -193,7 +195,7 @@ fn wanted(keeper: &AtRest<Slow>) -> u32 {
 }
 
 #[test]
-fn what_a_store_did_not_answer_is_asked_again_after_a_pause_and_unchanged() {
+fn unanswered_acquire_is_repeated_unchanged() {
     let (mut keeper, store) = slow(1..=8);
     let now = Instant::now();
     exhaust(&keeper);
@@ -248,7 +250,7 @@ fn a_shortage_ends_with_the_load_that_it_was_about() {
 }
 
 #[test]
-fn a_wish_ends_with_a_ttl_in_which_it_was_not_repeated_and_a_shortage_with_the_wish() {
+fn unrepeated_demand_and_shortage_end_with_a_ttl() {
     let (mut keeper, store) = slow(1..=8);
     let now = Instant::now();
     exhaust(&keeper);
@@ -305,7 +307,7 @@ fn pauses_grow_with_failures_and_a_success_ends_them() {
 }
 
 #[test]
-fn whoever_has_all_but_the_share_of_others_counts_as_crowding_them() {
+fn holder_of_all_but_a_share_crowds_others() {
     let (mut keeper, _) = slow(1..=8);
     let mut scale = keeper.scale.take().unwrap();
     assert!(scale.leaves_a_share && !keeper.is_crowded(&scale));
@@ -318,7 +320,7 @@ fn whoever_has_all_but_the_share_of_others_counts_as_crowding_them() {
 }
 
 #[test]
-fn node_ids_that_were_not_used_for_a_ttl_are_given_back_unless_the_store_is_away() {
+fn idle_node_ids_are_released_if_the_store_answers() {
     let (mut keeper, store) = slow(1..=8);
     let now = Instant::now();
     issue(&keeper, 1);
@@ -331,13 +333,15 @@ fn node_ids_that_were_not_used_for_a_ttl_are_given_back_unless_the_store_is_away
     keeper.scale(now + SLOW_TTL * 2);
     assert_eq!((keeper.held(), wanted(&keeper)), (1, 1));
     assert_eq!(keeper.shared.slots.read().values().count(), 1);
-    let unused = store.clone().list().unwrap().into_iter();
-    let unused = unused.filter(|record| record.grant.end == record.grant.start);
+    let records = store.clone().list().unwrap();
+    let unused = records
+        .iter()
+        .filter(|record| record.grant.end == record.grant.start);
     assert_eq!(unused.count(), 1);
 }
 
 #[test]
-fn lost_node_ids_are_dropped_down_to_the_smallest_number() {
+fn lost_node_ids_are_dropped_down_to_the_minimum() {
     let (mut keeper, _) = slow(1..=8);
     let mut scale = keeper.scale.take().unwrap();
     keeper.take_more(&mut scale, 2);

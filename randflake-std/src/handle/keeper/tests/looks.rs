@@ -11,7 +11,8 @@ const LATER: Duration = Duration::from_secs(10);
 
 type Looking = (AtRest<Seconds>, MemoryStore, Arc<Mutex<Sight>>);
 
-/// A keeper of two node ids whose first look is due, at a store of which the test says what a look finds.
+/// A keeper of two node ids whose first look is due, at a store of which the test says what a look
+/// finds.
 fn looking(sight: Sight) -> Looking {
     let begun = Instant::now().checked_sub(LATER).unwrap();
     let looks = LookSchedule::new(sight.look_every, sight.is_on_server, TTL, begun, 0.0);
@@ -60,7 +61,7 @@ fn forgotten(keeper: &AtRest<Seconds>) -> u64 {
 }
 
 #[test]
-fn a_store_that_is_lost_ends_all_leases_at_once_and_they_are_replaced() {
+fn lost_store_ends_and_replaces_all_leases() {
     let (mut keeper, store, sight) = in_file();
     assert!(!looks_lost(&mut keeper));
     assert!(!looks_lost(&mut keeper), "it is not due again");
@@ -121,7 +122,7 @@ fn a_look_that_fails_ends_nothing_and_is_repeated() {
 }
 
 #[test]
-fn a_failed_call_of_any_kind_is_followed_by_looks_until_one_is_answered() {
+fn looks_follow_a_failed_call_until_an_answer() {
     let (mut keeper, store, sight) = on_server();
     sight.lock().unwrap().has_disconnected = false;
     assert!(!looks_lost(&mut keeper));
@@ -149,7 +150,7 @@ fn a_failed_call_of_any_kind_is_followed_by_looks_until_one_is_answered() {
 }
 
 #[test]
-fn a_look_delays_no_renewal_and_a_store_that_is_back_is_renewed_at_once() {
+fn returned_store_is_renewed_at_once() {
     let (mut keeper, store, sight) = on_server();
     assert!(
         keeper.looks_lost(Instant::now() + SECOND),
@@ -166,7 +167,7 @@ fn a_look_delays_no_renewal_and_a_store_that_is_back_is_renewed_at_once() {
 }
 
 #[test]
-fn a_connection_that_broke_before_the_first_look_is_not_hidden_by_the_answer_of_the_build() {
+fn break_before_the_first_look_is_noticed() {
     let (mut keeper, ..) = on_server();
     keeper.note_answer();
     let later = Instant::now() + LATER;

@@ -1,4 +1,5 @@
-//! Keepers that are not at work: each step is taken by the test, on a store whose clock stands still.
+//! Keepers that are not at work: each step is taken by the test, on a store whose clock stands
+//! still.
 
 mod looks;
 #[cfg(feature = "metrics")]
@@ -102,8 +103,11 @@ fn about(pause: Duration, expected: Duration) -> bool {
 }
 
 fn node_ids(keeper: &AtRest<Seconds>) -> Vec<u32> {
-    let node_id = |lease: &CurrentLease| lease.grant.node_id;
-    keeper.leases.iter().map(node_id).collect()
+    keeper
+        .leases
+        .iter()
+        .map(|lease| lease.grant.node_id)
+        .collect()
 }
 
 fn remaining(keeper: &AtRest<Seconds>, slot: usize) -> Duration {
@@ -135,7 +139,7 @@ fn a_pause_ends_with_whatever_comes_first() {
 }
 
 #[test]
-fn a_renewal_extends_what_is_held_and_follows_the_store_s_clock() {
+fn renewal_extends_leases_and_follows_store_clock() {
     let (mut keeper, _, clock) = fixed();
     let former = node_ids(&keeper);
     clock.advance_ms(20_000);
@@ -155,7 +159,7 @@ fn a_renewal_extends_what_is_held_and_follows_the_store_s_clock() {
 }
 
 #[test]
-fn a_store_that_does_not_answer_is_asked_again_soon_then_less_often() {
+fn retries_of_a_silent_store_back_off() {
     let (mut keeper, store, _) = fixed();
     store.fail_next(2);
     assert!(about(keeper.renew_and_replace(), FIRST_PAUSE));
@@ -168,7 +172,7 @@ fn a_store_that_does_not_answer_is_asked_again_soon_then_less_often() {
 }
 
 #[test]
-fn a_pause_after_a_failure_is_a_part_of_the_ttl_at_most() {
+fn pause_after_a_failure_is_part_of_the_ttl() {
     let error = StoreError::unavailable("no answer");
     let longest = TTL / LONGEST_PAUSE_PER_TTL;
     assert!(about(failure_pause(&error, 40, TTL), longest));
@@ -193,7 +197,7 @@ fn a_pause_after_a_failure_is_a_part_of_the_ttl_at_most() {
 }
 
 #[test]
-fn a_lost_lease_ends_at_once_and_is_replaced_under_the_same_name() {
+fn lost_lease_is_replaced_under_the_same_name() {
     let (mut keeper, store, _) = fixed();
     let lost = keeper.leases[0].grant;
     let name = holder_of(&store, lost.node_id);
@@ -217,7 +221,7 @@ fn a_lost_lease_ends_at_once_and_is_replaced_under_the_same_name() {
 }
 
 #[test]
-fn a_contested_lease_is_replaced_under_another_name_that_stays() {
+fn contested_lease_is_replaced_under_a_new_name() {
     let (mut keeper, store, _) = fixed();
     let former = node_ids(&keeper);
     let name = holder_of(&store, former[0]);
@@ -251,7 +255,7 @@ fn chosen_node_ids_are_replaced_by_themselves() {
 }
 
 #[test]
-fn a_lease_that_a_renewal_hardly_extends_is_replaced_and_given_back() {
+fn lease_that_hardly_grows_is_replaced_and_released() {
     let (mut keeper, store, _) = fixed();
     let former = node_ids(&keeper);
     // Most of the lease has passed here, and no time in the store.
@@ -312,7 +316,7 @@ fn a_lease_that_begins_later_has_no_time_left_yet() {
 }
 
 #[test]
-fn a_store_past_the_end_of_clocks_grants_nothing_that_is_kept() {
+fn grants_past_the_end_of_clocks_are_not_kept() {
     let (_, store, clock) = fixed();
     let end_ms = u64::try_from(clock::END.as_millis()).unwrap();
     clock.set_unix_ms(end_ms);
@@ -332,7 +336,7 @@ fn a_store_past_the_end_of_clocks_grants_nothing_that_is_kept() {
 }
 
 #[test]
-fn under_another_name_no_request_of_before_is_repeated() {
+fn renamed_holder_repeats_no_earlier_request() {
     let (_, store, _) = fixed();
     let mut client = StoreClient::new(store.clone().into(), "other/0".to_owned(), TTL);
     let count = || store.clone().list().unwrap().len();
@@ -382,7 +386,7 @@ fn ends(store: &MemoryStore) -> Vec<u64> {
 }
 
 #[test]
-fn what_a_copy_may_be_using_is_lost_at_once_and_counted_once() {
+fn copied_lease_is_lost_at_once_and_counted_once() {
     let (mut keeper, store) = copied();
     keeper.drop_copied_leases();
     keeper.drop_copied_leases();
@@ -395,7 +399,7 @@ fn what_a_copy_may_be_using_is_lost_at_once_and_counted_once() {
 }
 
 #[test]
-fn what_a_copy_may_be_using_is_not_released_at_the_end() {
+fn copied_lease_is_not_released_at_the_end() {
     let (keeper, store) = copied();
     let (other, other_store, _) = fixed();
     for keeper in [keeper, other] {
@@ -407,7 +411,7 @@ fn what_a_copy_may_be_using_is_not_released_at_the_end() {
 }
 
 #[test]
-fn what_is_granted_and_is_no_lease_of_the_layout_is_given_back() {
+fn grant_invalid_for_the_layout_is_released() {
     let (mut keeper, _) = slow(2..=2);
     let (_, store, _) = fixed();
     keeper.client = StoreClient::new(store.clone().into(), "other".to_owned(), TTL);

@@ -14,16 +14,19 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What was recorded since the last time.
 fn recorded(snapshotter: &Snapshotter) -> BTreeMap<String, f64> {
-    let series = snapshotter.snapshot().into_vec().into_iter();
-    let value = |value| match value {
-        DebugValue::Gauge(value) => value.0,
-        DebugValue::Counter(count) => f64::from(u32::try_from(count).unwrap()),
-        DebugValue::Histogram(_) => panic!("there is none"),
-    };
-    let named = |(key, _, _, is): (metrics_util::CompositeKey, _, _, _)| {
-        (key.key().name().to_owned(), value(is))
-    };
-    series.map(named).collect()
+    snapshotter
+        .snapshot()
+        .into_vec()
+        .into_iter()
+        .map(|(key, _, _, value)| {
+            let value = match value {
+                DebugValue::Gauge(value) => value.0,
+                DebugValue::Counter(count) => f64::from(u32::try_from(count).unwrap()),
+                DebugValue::Histogram(_) => panic!("there is none"),
+            };
+            (key.key().name().to_owned(), value)
+        })
+        .collect()
 }
 
 fn with_recorder<T>(work: impl FnOnce(&Snapshotter) -> T) -> T {
@@ -37,7 +40,7 @@ fn is_about(value: f64, expected: Duration) -> bool {
 }
 
 #[test]
-fn a_report_is_about_live_leases_and_the_one_that_lasts_longest() {
+fn report_covers_live_leases_only() {
     with_recorder(|snapshotter| {
         let (keeper, ..) = fixed();
         let slots = keeper.shared.slots.read();
@@ -145,7 +148,7 @@ fn ids_are_counted_on_each_way() {
 }
 
 #[test]
-fn leases_and_what_is_wanted_are_reported_before_the_first_renewal() {
+fn leases_are_reported_before_the_first_renewal() {
     // It has as many as it wants, so that the first look at the load has nothing to tell.
     let (keeper, _) = slow(2..=8);
     let shared = Arc::clone(&keeper.shared);
