@@ -137,9 +137,9 @@ fn no_call_that_begins_after_a_change_has_an_id_of_before() {
     });
     let ids: HashSet<Id> = issued.iter().map(|&(_, id)| id).collect();
     assert_eq!(ids.len(), issued.len());
-    // Each lease has a node id of its own: the leases from before are still held when the next is acquired. The latest
-    // generation in which a call began that got an id of a lease is the lease's: a slow call began in an earlier one, and
-    // none in a later one.
+    // Each lease has a node id of its own: the leases from before are still held when the next is
+    // acquired. The latest generation in which a call began that got an id of a lease is the
+    // lease's: a slow call began in an earlier one, and none in a later one.
     let mut latest = BTreeMap::new();
     for (generation, id) in issued {
         let of_lease = latest.entry(handle.inspect(id).node_id).or_insert(0);

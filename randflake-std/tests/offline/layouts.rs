@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use randflake_core::{Layout, LayoutFields, LayoutSpec, Plain, Randflake};
 
-/// Randflake's layout with narrower fields: so few ids a second that the slowest machine takes them all, or so few node
-/// ids that handles meet.
+/// Randflake's layout with narrower fields: so few ids a second that the slowest machine takes them
+/// all, or so few node ids that handles meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Narrow<const NODE_ID_BITS: u32, const SEQUENCE_BITS: u32>;
 

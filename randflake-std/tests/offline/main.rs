@@ -20,12 +20,12 @@ mod found;
 mod gate;
 mod generation;
 mod handle;
+mod id_kinds;
 mod layouts;
 mod ledger;
 #[cfg(feature = "sqlite")]
 #[path = "../engines/length.rs"]
 mod length;
-mod numbers;
 mod recheck;
 mod record_texts;
 mod rotation;
@@ -34,11 +34,9 @@ mod segments;
 mod shown_early;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-mod tag_secrets;
 mod tagged;
 #[cfg(feature = "tokio")]
 mod tasks;
-mod typed_secrets;
 mod upgrades;
 mod urls;
 #[cfg(feature = "sqlite")]

@@ -19,7 +19,7 @@ use randflake_std::{
 };
 use tempfile::TempDir;
 
-use crate::tag_secrets::{directory, number, put, secret, secrets};
+use crate::tagged::{directory, number, put, secret, secrets};
 
 const TTL: Duration = Duration::from_secs(3);
 /// The end of a lease is rounded up to a tick.

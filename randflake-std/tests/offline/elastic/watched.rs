@@ -15,8 +15,8 @@ use crate::watched::{Watcher, watched};
 /// What one handle had.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Counts each grant and each release of a node id, before the handle knows of the one and after it has begun the
-    /// other: even when the handle does not have it.
+    /// Counts each grant and each release of a node id, before the handle knows of the one and
+    /// after it has begun the other: even when the handle does not have it.
     changes: [AtomicU64; NODE_IDS as usize],
     /// How often a node id was released that the handle had.
     pub(crate) released: AtomicU64,
