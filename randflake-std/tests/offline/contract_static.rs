@@ -224,8 +224,10 @@ fn it_keeps_one_node_id_and_no_counter() {
 fn a_diagnosis_cautions_against_a_second_file() {
     let place = Place::declared();
     let findings = place.store().administration().diagnose().unwrap();
-    let assignment = findings.iter().find(|finding| finding.name == "assignment");
-    let assignment = assignment.unwrap();
+    let assignment = findings
+        .iter()
+        .find(|finding| finding.name == "assignment")
+        .unwrap();
     assert_eq!(assignment.value, "7");
     assert!(matches!(assignment.verdict, Verdict::Caution(_)));
 }

@@ -102,8 +102,9 @@ fn is_same(a: &Grant, b: &Grant) -> bool {
 impl World {
     fn new() -> Self {
         let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
-        let namespace = Namespace::new("copies", Four).unwrap();
-        let namespace = namespace.with_max_ttl(Duration::from_secs(60));
+        let namespace = Namespace::new("copies", Four)
+            .unwrap()
+            .with_max_ttl(Duration::from_secs(60));
         let store = MemoryStore::new(namespace, Arc::clone(&clock));
         let mut world = Self {
             clock,
@@ -186,22 +187,24 @@ impl World {
             Err(error) => panic!("{error:?}"),
         };
         for (grant, end) in held.iter_mut().zip(&ends) {
-            let mut copied = self.copied.iter_mut();
-            let copied = copied.find(|(copied, _)| is_same(copied, grant));
+            let copied = self
+                .copied
+                .iter_mut()
+                .find(|(copied, _)| is_same(copied, grant));
             match end {
                 Ok(end) => {
                     self.referee.renewed(grant, *end);
                     grant.end = *end;
                     if let Some((_, first)) = copied {
-                        let first = first.get_or_insert(number);
-                        assert_eq!(*first, number, "two copies have renewed {grant:?}");
+                        let first = *first.get_or_insert(number);
+                        assert_eq!(first, number, "two copies have renewed {grant:?}");
                     }
                 }
                 Err(loss) => self.told += usize::from(loss.name() == "contested"),
             }
         }
-        let mut ends = ends.iter();
-        held.retain(|_| ends.next().is_some_and(Result::is_ok));
+        let mut is_renewed = ends.iter().map(Result::is_ok);
+        held.retain(|_| is_renewed.next().unwrap_or(false));
     }
 
     fn release(&mut self, number: usize) {

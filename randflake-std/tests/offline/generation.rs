@@ -39,8 +39,8 @@ fn lease(handle: &Handle) -> Lease<Randflake> {
 
 fn record(store: &MemoryStore, node_id: u32) -> Record {
     let records = store.clone().list().unwrap();
-    let mut records = records.into_iter();
     records
+        .into_iter()
         .find(|record| record.grant.node_id == node_id)
         .unwrap()
 }
@@ -122,8 +122,7 @@ fn no_call_that_begins_after_a_change_has_an_id_of_before() {
                     &buffer[..1]
                 })
             };
-            let ids = ids.unwrap().iter();
-            issued.extend(ids.map(|&id| (generation, id)));
+            issued.extend(ids.unwrap().iter().map(|&id| (generation, id)));
             if n % 20_000 == 10_000 && number == 0 {
                 word.fetch_add(1, Ordering::SeqCst);
             }

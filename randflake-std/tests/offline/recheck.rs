@@ -69,10 +69,16 @@ impl Watcher for Closing {
     }
 
     fn has_read(&mut self, ask: &Ask<'_>, reading: &Reading) {
-        let is_node = |keys: &&Keys| matches!(keys, Keys::One(Key::Node(_)));
-        let nodes = ask.keys.iter().filter(is_node).count();
-        let found = reading.texts.keys();
-        let found = found.filter(|key| matches!(key, Key::Node(_))).count();
+        let nodes = ask
+            .keys
+            .iter()
+            .filter(|keys| matches!(keys, Keys::One(Key::Node(_))))
+            .count();
+        let found = reading
+            .texts
+            .keys()
+            .filter(|key| matches!(key, Key::Node(_)))
+            .count();
         match self.operation {
             Operation::None if nodes > 0 => {
                 self.watch.looks.fetch_add(1, Ordering::SeqCst);

@@ -212,8 +212,11 @@ fn tasks_wait_for_uuids() {
     make_namespace_under_first_key(&store);
     let keys = directory(&[1, 2]);
     let clients = store.clone();
-    let ids = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()));
-    let ids = ids.node_ids(2).ttl(TTL).build().unwrap();
+    let ids = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()))
+        .node_ids(2)
+        .ttl(TTL)
+        .build()
+        .unwrap();
     let issuing = ids.clone();
     let issued = runtime.spawn(async move {
         let mut issued = vec![issuing.generate_wait_async(PATIENCE).await.unwrap()];
@@ -267,8 +270,10 @@ fn a_new_namespace_begins_with_the_highest_number() {
     );
 
     let other = TagSecrets::open(keys.path(), "users").unwrap();
-    let refused = TaggedHandle::builder(&other, move || Ok(store.clone()));
-    let refused = refused.ttl(TTL).build().unwrap_err();
+    let refused = TaggedHandle::builder(&other, move || Ok(store.clone()))
+        .ttl(TTL)
+        .build()
+        .unwrap_err();
     assert!(
         matches!(refused, TaggedBuildError::Namespace { .. }),
         "{refused:?}"

@@ -240,8 +240,8 @@ fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
         readings: AtomicU64::new(0),
     });
     let namespace = Namespace::new("orders", Randflake).unwrap();
-    let store = MemoryStore::new(namespace, Arc::clone(&clock));
-    let mut store = store.compared_with(Arc::new(ExactSystemClock));
+    let mut store =
+        MemoryStore::new(namespace, Arc::clone(&clock)).compared_with(Arc::new(ExactSystemClock));
     // Counted from here: the store has read it when it was made.
     clock.readings.store(0, Ordering::SeqCst);
     let acquired = store

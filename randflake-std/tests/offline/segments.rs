@@ -65,8 +65,9 @@ fn threads_and_handles_share_a_counter() {
     let mut all: Vec<u64> = thread::scope(|scope| {
         let takers = [&a, &a, &b, &b].map(|numbers| {
             scope.spawn(|| {
-                let take = |_| numbers.next_wait(LIMIT).unwrap().to_u64();
-                let taken: Vec<_> = (0..EACH).map(take).collect();
+                let taken: Vec<_> = (0..EACH)
+                    .map(|_| numbers.next_wait(LIMIT).unwrap().to_u64())
+                    .collect();
                 assert!(taken.is_sorted(), "of one handle they ascend");
                 taken
             })

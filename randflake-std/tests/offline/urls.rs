@@ -149,9 +149,9 @@ fn what_is_wrong_is_said_with_what_is_allowed() {
     ] {
         let error = url.parse::<StoreUrl>().unwrap_err();
         assert!(matches!(error, StoreError::Invalid(_)), "{url}: {error}");
-        let error = error.to_string();
-        assert!(error.contains(said), "{url}: {error}");
-        assert!(!error.contains("hun"), "{url}: {error}");
+        let message = error.to_string();
+        assert!(message.contains(said), "{url}: {message}");
+        assert!(!message.contains("hun"), "{url}: {message}");
     }
 }
 
@@ -176,8 +176,8 @@ fn options_that_are_not_documented_are_refused_by_name() {
         ] {
             let error = format!("{url}?{option}=hunter2")
                 .parse::<StoreUrl>()
-                .unwrap_err();
-            let error = error.to_string();
+                .unwrap_err()
+                .to_string();
             let said = format!(
                 "has the option {option:?}: the allowed options are {allowed}, max_ttl: take "
             );

@@ -67,7 +67,7 @@ fn meanwhile(
     helps: impl FnOnce(Duration),
 ) -> Handle<Two> {
     let (tell, told) = mpsc::channel();
-    let builder = builder.wait(PATIENCE).on_wait(move |error, left| {
+    let waiting = builder.wait(PATIENCE).on_wait(move |error, left| {
         let retry_in = match error {
             StoreError::Quarantined { retry_in, .. } => *retry_in,
             _ => Duration::ZERO,
@@ -75,7 +75,7 @@ fn meanwhile(
         assert!(left <= PATIENCE);
         tell.send((error.kind(), retry_in)).unwrap();
     });
-    let building = thread::spawn(|| builder.build());
+    let building = thread::spawn(|| waiting.build());
     let (kind, retry_in) = told.recv_timeout(PATIENCE).unwrap();
     assert_eq!(kind, reason);
     assert!(!building.is_finished());

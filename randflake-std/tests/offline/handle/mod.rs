@@ -77,8 +77,8 @@ fn node_id<L: Layout>(handle: &Handle<L>) -> u32 {
 fn live(store: &MemoryStore) -> Vec<Grant> {
     let mut store = store.clone();
     let now = Randflake::SPEC.tick_at(store.now().unwrap()).unwrap();
-    let records = store.list().unwrap().into_iter().map(|record| record.grant);
-    records.filter(|grant| now < grant.end).collect()
+    let grants = store.list().unwrap().into_iter().map(|record| record.grant);
+    grants.filter(|grant| now < grant.end).collect()
 }
 
 #[test]

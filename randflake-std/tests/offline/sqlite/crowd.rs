@@ -40,13 +40,14 @@ fn threads_that_all_create_the_store() {
     let path = place.database();
     let start = Barrier::new(CROWD);
     let node_ids: BTreeSet<_> = thread::scope(|scope| {
-        let work = |_| {
-            scope.spawn(|| {
-                start.wait();
-                open_and_acquire(&path).node_id
+        let threads: Vec<_> = (0..CROWD)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    open_and_acquire(&path).node_id
+                })
             })
-        };
-        let threads: Vec<_> = (0..CROWD).map(work).collect();
+            .collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap())
@@ -158,9 +159,10 @@ fn a_process_that_is_stopped_in_an_operation_is_named_as_the_reason() {
     }
     let error = store.renew(&[grant], 12).unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
-    let error = error.to_string();
     assert!(
-        error.contains("have held the lock for 2s: if one of them is stopped"),
+        error
+            .to_string()
+            .contains("have held the lock for 2s: if one of them is stopped"),
         "{error}"
     );
     child.kill().unwrap();

@@ -17,11 +17,10 @@ const FAULTS: [(Fault, bool); 5] = [
 ];
 
 fn held(records: Vec<Record>) -> BTreeSet<(u32, u64, u64)> {
-    let facts = |record: Record| {
-        let grant = record.grant;
-        (grant.node_id, grant.fencing_token, grant.end)
-    };
-    records.into_iter().map(facts).collect()
+    records
+        .into_iter()
+        .map(|Record { grant, .. }| (grant.node_id, grant.fencing_token, grant.end))
+        .collect()
 }
 
 /// Every lease that was answered is kept, and the store goes on, unfenced.
@@ -76,14 +75,16 @@ fn with_each_call_failing(
 
 #[test]
 fn a_new_store_outlives_any_call_that_fails() {
-    let work = |place: &Place| place.try_open(&place.database()).map(drop);
-    let check = |place: &Place, _, after: &str| {
-        // It is made by now, and waits for the next tick.
-        place.open();
-        place.pass(Duration::from_secs(1));
-        goes_on(place, &BTreeSet::new(), after);
-    };
-    let calls = with_each_call_failing(|_| {}, work, check);
+    let calls = with_each_call_failing(
+        |_| {},
+        |place| place.try_open(&place.database()).map(drop),
+        |place, _, after| {
+            // It is made by now, and waits for the next tick.
+            place.open();
+            place.pass(Duration::from_secs(1));
+            goes_on(place, &BTreeSet::new(), after);
+        },
+    );
     assert!(calls > 10, "{calls}");
 }
 
@@ -92,8 +93,8 @@ fn an_acquire_outlives_any_call_that_fails() {
     let granted = core::cell::RefCell::new(BTreeSet::new());
     let prepare = |place: &Place| {
         place.make();
-        let mut acquire = |_| acquire(&mut place.open()).unwrap().node_id;
-        granted.replace((0..3).map(&mut acquire).collect());
+        let node_ids = (0..3).map(|_| acquire(&mut place.open()).unwrap().node_id);
+        granted.replace(node_ids.collect());
     };
     let work = |place: &Place| {
         let mut store = place.try_open(&place.database())?;

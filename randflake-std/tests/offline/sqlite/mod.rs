@@ -105,9 +105,10 @@ impl Place {
     }
 
     fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.folder).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.collect();
+        let mut names: Vec<_> = fs::read_dir(&self.folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }

@@ -58,13 +58,15 @@ fn there_is_room_for_one_node_id() {
     let (engine, _) = store.internals().unwrap();
     let (known, _) = state(engine);
     for key in [Key::Node(NODE + 1), Key::Counter, Key::Device(1)] {
-        let refused = engine.write(&write(&known, &[entry(key, Before::Anything, "text")]));
-        let refused = refused.unwrap_err().to_string();
+        let refused = engine
+            .write(&write(&known, &[entry(key, Before::Anything, "text")]))
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("it keeps one node id"), "{refused}");
     }
     // Nobody looks for these here.
-    let others = [Key::Claim(1), Key::Hint(1), Key::History(NODE, 0)];
-    let others = others.map(|key| entry(key, Before::Anything, "text"));
+    let others = [Key::Claim(1), Key::Hint(1), Key::History(NODE, 0)]
+        .map(|key| entry(key, Before::Anything, "text"));
     assert_ne!(
         engine.write(&write(&known, &others)).unwrap(),
         WriteOutcome::Stale

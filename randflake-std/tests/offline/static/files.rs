@@ -110,8 +110,8 @@ fn a_write_that_was_cut_short_leaves_what_was_answered() {
     store.renew(&[grant], TTL).unwrap();
     drop(store);
     let after = fs::read(place.path()).unwrap();
-    let begin = (0..after.len()).find(|&at| before.get(at) != after.get(at));
-    let begin = begin.unwrap() / SLOT * SLOT;
+    let changed = (0..after.len()).find(|&at| before.get(at) != after.get(at));
+    let begin = changed.unwrap() / SLOT * SLOT;
     for written in 0..SLOT {
         let mut torn = after.clone();
         torn[begin + written..begin + SLOT].copy_from_slice(&before[begin + written..begin + SLOT]);

@@ -35,17 +35,18 @@ fn a_child_is_refused_and_its_parent_s_lock_stays() {
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
     let in_child = || {
-        let refused = store.renew(&[grant], TTL).err();
-        let refused = refused.map_or(String::new(), |error| error.to_string());
-        refused.contains("a forked child must not use its parent's store")
+        store.renew(&[grant], TTL).is_err_and(|error| {
+            let error = error.to_string();
+            error.contains("a forked child must not use its parent's store")
+        })
     };
     assert_eq!(status(fork(in_child)), 0);
 
-    let in_child = move || {
+    let child = fork(move || {
         drop(store);
         true
-    };
-    assert_eq!(status(fork(in_child)), 0);
+    });
+    assert_eq!(status(child), 0);
     let sentence = failed_precondition(acquire(&mut place.store(), 2, 1));
     assert!(sentence.contains("another process holds"), "{sentence}");
 }
