@@ -1,4 +1,4 @@
-//! When a keeper looks at its store between renewals: the rule, without a clock or a store.
+//! Schedule of looks at a store between renewals: a rule without a clock or a store.
 //!
 //! A server that comes back empty, set back, or as another one breaks its connections, or leaves
 //! calls unanswered. A holder that looks as soon as it is back learns that its leases are gone, and

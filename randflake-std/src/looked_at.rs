@@ -1,5 +1,4 @@
-//! An engine for tests of keepers: whether it is on a server, has disconnected, and was lost is
-//! what the test says.
+//! Test engine whose looks find what the test says: on a server or not, disconnected, lost.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

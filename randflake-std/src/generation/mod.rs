@@ -68,8 +68,8 @@ impl Generation {
 
     /// Reads the current number.
     ///
-    /// Whoever was copied while it ran goes on in the middle of its code, so what is read here must
-    /// be read at this place: after the ids were taken that it decides on.
+    /// A copied process continues in the middle of its code. So the number must be read exactly
+    /// here: after the ids were taken that it decides on.
     #[inline]
     pub(crate) fn now(self) -> u64 {
         compiler_fence(Ordering::SeqCst);

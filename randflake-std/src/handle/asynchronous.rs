@@ -91,8 +91,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// [`generate_wait`](Handle::generate_wait) for a task: it sleeps by the runtime's timers, and
     /// no thread waits.
     ///
-    /// These timers count milliseconds, so an id of the next tick is had up to 2 ms after that
-    /// begins. If there is an id at once it returns without a look at the runtime; a task that
+    /// These timers count milliseconds, so an id of the next tick is available up to 2 ms after
+    /// that begins. If there is an id at once it returns without a look at the runtime; a task that
     /// generates millions in a row calls `tokio::task::yield_now` now and then.
     ///
     /// # Cancellation

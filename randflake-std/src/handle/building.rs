@@ -1,5 +1,4 @@
-//! First acquire of a handle: the wait for a store that grants nothing yet, and the error of a
-//! build.
+//! First acquire of a handle, which may wait for its store, and the error of a build.
 
 use core::convert::Infallible;
 use core::error::Error;

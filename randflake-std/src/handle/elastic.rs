@@ -1,5 +1,4 @@
-//! Scaling rule of an elastic handle, and its state: when to take node ids and when to give them
-//! back.
+//! Scaling of an elastic handle: the rule, and its state in the keeper.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;

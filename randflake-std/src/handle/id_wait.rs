@@ -1,4 +1,4 @@
-//! The rule of calls that wait for an id, for threads and for tasks.
+//! Retry rule of calls that wait for an id, for threads and for tasks.
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -54,8 +54,8 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
             Err(error) => error,
         };
         let left = self.limit.saturating_sub(self.started.elapsed());
-        // No other lease will come. Looked at after the attempt: whoever closes meanwhile wakes the
-        // pause that follows.
+        // No other lease will come. Checked after the attempt: a close from here on ends the pause
+        // that follows.
         if shared.phase.lock().closing {
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! The handle: issues ids, and keeps its leases by itself.
+//! Handles: they issue ids, and keep their leases by themselves.
 
 #[cfg(feature = "tokio")]
 mod asynchronous;

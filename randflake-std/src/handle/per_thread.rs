@@ -1,4 +1,4 @@
-//! Per-thread blocks of an owner, dropped with the thread or the owner, whichever ends first.
+//! Per-thread blocks of an owner, dropped when the thread or the owner ends.
 //!
 //! The crate `thread_local` keeps a thread's value for the next thread instead, and panics where a
 //! thread that ends asks for one.

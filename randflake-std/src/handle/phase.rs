@@ -74,7 +74,7 @@ impl PhaseCell {
         self.tasks.wake();
     }
 
-    /// Tells those who wait that the keeper has put issuers in place, and that the store answers.
+    /// Wakes waiters after the keeper has put issuers in place: the store answers again.
     pub(super) fn has_acquired(&self) {
         self.change(|phase| {
             // May wrap: waiters only ask whether it is another number than before.

@@ -224,7 +224,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         }
     }
 
-    /// Tells the keeper of an elastic handle that a tick is exhausted.
+    /// Notifies the keeper of an elastic handle that a tick is exhausted.
     #[cold]
     fn notify_of_demand(&self) {
         if self.demand.as_ref().is_some_and(Demand::ran_out) {
@@ -325,7 +325,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
     }
 
-    /// Tells the keeper to release the leases. `false` in a forked child: they are the parent's.
+    /// Asks the keeper to release the leases. `false` in a forked child: they are the parent's.
     pub(super) fn begin_close(&self) -> bool {
         let is_ours = !self.fork_guard.is_in_child();
         if is_ours {

@@ -1,4 +1,4 @@
-//! Store client of a handle: what the first acquire and the keeper have in common.
+//! Store client of a handle, for the first acquire and for the keeper.
 
 use core::time::Duration;
 
@@ -70,8 +70,8 @@ impl StoreClient {
         }
     }
 
-    /// Tells of a secret whose leases are this machine's alone. In a library every secret was given
-    /// by somebody, who may have given it to other machines.
+    /// Reports a secret whose leases are in a file of this machine alone: a library cannot know
+    /// whether other machines have the same secret.
     pub(super) fn notify_of_local_leases(&self) {
         if let Some(place) = self.store.local_place_of_secret() {
             events::local(self.namespace(), place);
@@ -360,13 +360,13 @@ mod tests {
         ));
         let namespace = Namespace::new("test", Mastodon).unwrap();
         let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
-        let told = client(store.clone())
+        let message = client(store.clone())
             .acquire(NodeIds::Any(1))
             .unwrap_err()
             .to_string();
         let end = "2500-01-01T00:00:00Z";
         let expected = format!("its clock shows {end}: times before {end} are allowed");
-        assert!(told.contains(&expected), "{told}");
+        assert!(message.contains(&expected), "{message}");
         let tick = Mastodon::SPEC.tick_at(clock::END).unwrap();
         let leases = store.list().unwrap();
         assert!(!leases.is_empty() && leases.iter().all(|record| record.grant.end <= tick));

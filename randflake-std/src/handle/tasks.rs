@@ -42,7 +42,7 @@ mod tokio_runtime {
     /// the work short.
     pub(in crate::handle) fn block(work: impl FnOnce() + Send + 'static) {
         match Handle::try_current() {
-            // Not joined: whoever drops a handle in a task must not wait.
+            // Not joined: a task that drops a handle must not wait.
             Ok(runtime) => drop(runtime.spawn_blocking(work)),
             Err(_) => work(),
         }

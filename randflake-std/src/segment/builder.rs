@@ -1,4 +1,4 @@
-//! Builder of handles of segments.
+//! Configuration and construction of handles of segments.
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};

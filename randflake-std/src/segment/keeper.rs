@@ -102,8 +102,8 @@ impl<P> SegmentKeeper<P> {
             }
             Err(error) => {
                 self.refused(error);
-                // Not a part of some TTL, as for leases: numbers do not expire, and whoever waits
-                // for one waits for this.
+                // Not a part of a TTL, as for leases: numbers do not expire, and waiting callers
+                // wait for this retry.
                 let pause = pause_after(self.failures);
                 self.failures = self.failures.saturating_add(1);
                 self.pause(with_jitter(pause));
@@ -111,8 +111,8 @@ impl<P> SegmentKeeper<P> {
         }
     }
 
-    /// Compares the counter with what was seen of it. A counter that is gone is marked as lost by
-    /// that: only a handle that runs can tell an operator that it is not new.
+    /// Compares the counter with its last known state. A counter that is gone is then marked as
+    /// lost: only a running handle knows that it is not new.
     fn compare(&mut self) {
         let part = match self.store.counter().check() {
             Ok(()) => {
@@ -199,7 +199,7 @@ impl<P> SegmentKeeper<P> {
                 .adapt(taken.wrapping_sub(taken_then), now.duration_since(then));
         }
         let length = self.length.get();
-        // Told before the call, which may hang: after a second of it the store is said to be away.
+        // Noted before the call, which may hang: after a second of it the store is said to be away.
         self.shared.begin_request();
         let sent = Sent::now();
         let reserved = self.store.counter().reserve_up_to(length.into())?;
@@ -211,7 +211,7 @@ impl<P> SegmentKeeper<P> {
             .put(reserved, &sent, length)
             .map_err(|error| match error {
                 // The store granted numbers that this handle had before: its counter went back, and
-                // whoever reserves there issues them again.
+                // the next holders of a reservation would issue them again.
                 PutError::WentBack { reached, .. } => (self.store)
                     .counter()
                     .error(CounterRefusal::Rewound { reached }),

@@ -1,4 +1,4 @@
-//! When the period of a handle's numbers ends.
+//! End of the period of a handle's numbers, by two clocks.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;

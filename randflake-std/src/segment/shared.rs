@@ -221,8 +221,8 @@ impl<P> SharedSegments<P> {
 
     /// Makes the next caller that finds few numbers wake the keeper again.
     pub(super) fn clear_woken(&self) {
-        // Before the look, not after it: whoever sets it again after this makes the keeper look
-        // once more.
+        // Before the look, not after it: a caller that sets it again makes the keeper look once
+        // more.
         self.woken.store(false, Ordering::SeqCst);
     }
 
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_woken_by_a_segment() {
+    fn segment_wakes_waiting_callers() {
         let shared = ten();
         let puts = thread::scope(|scope| {
             let waiting = scope.spawn(|| {

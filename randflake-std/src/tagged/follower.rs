@@ -77,9 +77,9 @@ struct Follower<L: AnyLayout> {
     /// Weak: the leases are released when the last clone of the handle is dropped.
     shared: Weak<Shared<L>>,
     period: Duration,
-    /// The number whose file is missing, once that was told.
+    /// The number whose file is missing, once that was reported.
     missing: Option<KeyNumber>,
-    /// The directory could not be read, and that was told.
+    /// The directory could not be read, and that was reported.
     is_unread: bool,
 }
 

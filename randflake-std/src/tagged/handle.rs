@@ -242,7 +242,7 @@ impl<L: AnyLayout> TaggedHandle<L> {
             && (has_given_back || epoch.next_number().is_some())
     }
 
-    /// An error as the caller is told it: the handle is not closed because leases of it are.
+    /// The error for the caller: a tagged handle is not closed when only its current leases are.
     fn explained(&self, error: GenerateError) -> GenerateError {
         if error == GenerateError::Sealed && !self.0.shared.is_closing.load(Ordering::SeqCst) {
             return GenerateError::LeaseOver { since_ms: 0 };

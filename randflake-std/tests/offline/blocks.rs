@@ -1,4 +1,4 @@
-//! Blocks of a handle's threads: ids of the current second only, each once, and none that should have ended.
+//! Thread blocks of a handle: ids of the current second only, each once, and none after the end.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The contracts of stores, in memory.
+//! Contracts of stores, in memory.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

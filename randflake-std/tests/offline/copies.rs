@@ -1,4 +1,4 @@
-//! Random histories of clients, some of which are copies of others, watched by the referee.
+//! Random histories of clients, some of them copies of others, watched by the referee.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Devices: how they are told from processes, and what they do not issue.
+//! Leases of devices beside those of processes.
 
 use core::time::Duration;
 use std::sync::Arc;

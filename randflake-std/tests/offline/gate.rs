@@ -1,4 +1,4 @@
-//! A store's clock that hangs, and with it every call of the store.
+//! Clock that hangs, and with it every call of its store.
 
 use core::time::Duration;
 use std::sync::{Condvar, Mutex};

@@ -1,4 +1,4 @@
-//! A generation number that changes, as where a machine's state is resumed twice.
+//! Handles on a machine whose state is resumed twice: the generation number changes.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Layouts of which a test meets the bounds.
+//! Layouts with few ids or node ids, whose bounds a test reaches.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Records as programs of version 1 write them: what every later version reads, and writes again unchanged.
+//! Records of version 1: later versions read them and write them again unchanged.
 
 use core::time::Duration;
 

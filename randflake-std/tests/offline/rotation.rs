@@ -1,4 +1,4 @@
-//! Handles of tagged UUIDs while their key is rotated.
+//! Tagged handles while their key is rotated.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;

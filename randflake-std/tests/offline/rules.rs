@@ -1,4 +1,4 @@
-//! Rules of leases where engines and clocks are at their worst.
+//! Rules of leases under the worst engines and clocks.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Handles of segments: sequential numbers while all is well, and what they do when the store is away.
+//! Sequential numbers of handles, with the store and without it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! A handle of an older program in a namespace that was upgraded.
+//! Handle of an older program in a namespace that was upgraded.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What is said of a store's URL, and what is not.
+//! URLs of stores: accepted forms, and messages for refused ones.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

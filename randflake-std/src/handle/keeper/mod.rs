@@ -313,7 +313,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         self.shared
             .phase
             .change(|phase| losses.iter().for_each(|loss| phase.losses.count(*loss)));
-        // The copy has the same name: under it, nobody could tell who holds what.
+        // The copy has the same name, so records could not tell the two apart.
         if losses.contains(&Loss::Contested) {
             self.client.rename();
         }
@@ -378,7 +378,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             return Ok(());
         }
         let wanted = if self.is_chosen {
-            // Whoever chose them derives something from them, so none is replaced by another one.
+            // The application derives something from chosen node ids, so they are not replaced by others.
             NodeIds::These(&former)
         } else {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))

@@ -1,4 +1,4 @@
-//! Node ids that go from one handle to another and back, while threads are in the middle of blocks.
+//! Node ids passed between two handles while threads are in the middle of blocks.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! Notes, for each node id, whether the handle has it.
+//! Watcher that notes, for each node id, whether the handle has it.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Handles: what a builder refuses, ids over threads, restarts, node ids and layouts, and the end.
+//! Handles: refused settings, ids over threads, restarts and layouts, and close.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Whether the store notices that it has forgotten leases, or is one of two.
+//! Continuity of an SQLite store: deleted, restored and duplicated files are noticed.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

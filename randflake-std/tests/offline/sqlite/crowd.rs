@@ -1,4 +1,4 @@
-//! Many at once, and some of them killed.
+//! Many threads and processes on one database, some of them killed or stopped.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Files that are damaged: an error says so, and nothing panics.
+//! Damaged database files: an error names the damage, and nothing panics.
 
 use std::fs;
 

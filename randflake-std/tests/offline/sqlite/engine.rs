@@ -1,4 +1,4 @@
-//! What the engine in a file does for the rules, and says of itself.
+//! SQLite engine: conditional writes, lists and diagnosis.
 
 use core::time::Duration;
 use std::fs;

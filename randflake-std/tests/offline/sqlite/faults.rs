@@ -1,4 +1,4 @@
-//! A disk that fails in the middle of an operation, at each of its calls in turn.
+//! Disk faults at each system call of an operation in turn.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Files that are not ours, or not alone.
+//! Database files of other programs, and files that others use too.
 
 use core::time::Duration;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a process that runs learns of its files, and what others learn of it.
+//! Looks of a running process at its files, and what the next process learns of it.
 
 use core::time::Duration;
 use std::fs;

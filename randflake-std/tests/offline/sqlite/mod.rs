@@ -1,4 +1,4 @@
-//! What an SQLite file brings with it: deletion, copies, backups, other programs, many processes.
+//! SQLite stores: deletion, copies, backups, other programs, many processes.
 
 #![expect(
     clippy::unwrap_used,

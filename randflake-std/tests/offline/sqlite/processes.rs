@@ -1,4 +1,4 @@
-//! This program again, as another process.
+//! Helper processes: this test program, started again in a role.
 
 use std::env;
 use std::path::Path;

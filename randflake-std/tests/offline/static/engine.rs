@@ -1,4 +1,4 @@
-//! What the engine of one node id does for the rules.
+//! Engine of an assigned node id: reads, writes and removals.
 
 use randflake_std::unstable::engine::{Ask, Engine};
 use randflake_std::unstable::rules::{Before, Entry, Key, Keys, Removal, Write, WriteOutcome};

@@ -1,4 +1,4 @@
-//! What the file of an assigned node id brings with it: other files in its place, writes cut short, links and volumes.
+//! Files of assigned node ids: replaced files, torn writes, links and volumes.
 
 use core::time::Duration;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The lock of a file, in a forked child: it is the parent's.
+//! Lock of a static file in forked children: it stays the parent's.
 
 #![expect(unsafe_code, reason = "forking is a system call")]
 

@@ -1,4 +1,4 @@
-//! When the next process on a file begins, whatever became of the one before.
+//! Start of the next process on a static file, after an orderly end, a kill or a change of clocks.
 
 use core::time::Duration;
 use std::fs;

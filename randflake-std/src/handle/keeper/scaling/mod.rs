@@ -40,7 +40,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
                     self.take_more(&mut scale, count);
                 }
             }
-            // A lease that the store is not told of stays taken until it ends.
+            // Only if the store answers: a lease that is not released stays taken until it expires.
             Step::GiveBack(count) if self.failures == 0 => self.give_back(count),
             Step::Yield(count) if self.failures == 0 => {
                 self.give_back(count);

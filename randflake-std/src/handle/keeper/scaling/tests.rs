@@ -126,7 +126,7 @@ fn all_free_node_ids_are_taken_then_none_asked_for() {
     assert!(keeper.shared.phase.lock().shortage.is_some());
 }
 
-/// The lease that the store is not told of ends by itself: nothing is issued from it.
+/// The lease that could not be released expires: nothing is issued from it.
 #[test]
 fn a_surplus_is_given_back_although_the_store_fails() {
     let namespace = Namespace::new("test", Few).unwrap();

@@ -1,4 +1,4 @@
-//! What a keeper tells a recorder of metrics.
+//! Metrics that a keeper reports.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -75,7 +75,7 @@ fn a_renewal_is_reported() {
     });
 }
 
-/// To a new recorder each time, which has a series only once it is told.
+/// With a new recorder each time, which has only the series that were reported to it.
 #[test]
 fn each_answer_of_the_store_is_reported() {
     let skew = "randflake_store_skew_seconds";
@@ -149,7 +149,7 @@ fn ids_are_counted_on_each_way() {
 
 #[test]
 fn leases_are_reported_before_the_first_renewal() {
-    // It has as many as it wants, so that the first look at the load has nothing to tell.
+    // It has as many as it wants, so the first look at the load reports nothing.
     let (keeper, _) = slow(2..=8);
     let shared = Arc::clone(&keeper.shared);
     let recorder = DebuggingRecorder::new();
