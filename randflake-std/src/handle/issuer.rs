@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use randflake_core::internal::{BlockBudget, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
-use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime};
 use randflake_lease::Acquisition;
+use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime};
 
 /// A grant in use: its sequencer, and the clock of the store that granted it.
 #[derive(Debug)]

@@ -136,7 +136,7 @@ fn no_thread_has_an_id_after_close() {
 }
 
 #[test]
-fn a_thread_that_was_in_the_middle_of_a_block_has_no_id_after_close() {
+fn close_drops_a_half_used_block() {
     let handle = builder(&store()).ttl(LONG_TTL).build().unwrap();
     warm_up(&handle);
     handle.clone().close().unwrap();
@@ -146,7 +146,7 @@ fn a_thread_that_was_in_the_middle_of_a_block_has_no_id_after_close() {
 }
 
 #[test]
-fn at_the_end_of_a_lease_that_cannot_be_renewed_a_block_ends_too() {
+fn block_ends_with_its_lease() {
     let store = store();
     let handle = builder(&store).build().unwrap();
     let mut ids = warm_up(&handle);
@@ -190,7 +190,7 @@ fn a_contested_lease_drops_every_block() {
 }
 
 #[test]
-fn a_lost_lease_leaves_no_id_behind_and_another_is_used() {
+fn lost_lease_drops_its_block() {
     let store = store();
     let handle = builder(&store).ttl(LONGER_TTL).build().unwrap();
     let mut ids = warm_up(&handle);
@@ -213,7 +213,7 @@ fn a_lost_lease_leaves_no_id_behind_and_another_is_used() {
 }
 
 #[test]
-fn a_node_id_issues_all_but_a_sixteenth_of_a_second_however_many_threads_stop() {
+fn stopped_threads_hold_at_most_a_sixteenth() {
     const THREADS: usize = 64;
     const IN_A_SECOND: usize = 8_192;
     let layout = Narrow::<17, 13>;

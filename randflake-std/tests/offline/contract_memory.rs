@@ -141,7 +141,7 @@ mod unread {
 }
 
 #[test]
-fn a_memory_is_on_no_server_and_says_that_it_keeps_nothing() {
+fn memory_store_is_local_and_keeps_nothing() {
     let mut store = Memory::new().store;
     assert!(!store.is_on_server());
     assert!(!store.has_disconnected());

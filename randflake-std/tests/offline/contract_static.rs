@@ -307,7 +307,7 @@ fn random_histories_of_restarts_grant_no_tick_twice() {
 
 /// A file has one holder at a time, so an upgrade waits for the last one's lease alone.
 #[test]
-fn a_file_of_a_later_version_is_refused_and_one_before_it_is_not() {
+fn file_of_a_later_version_is_refused() {
     let place = Place::declared();
     let mut old = place.store();
     acquire_one(&mut old, 1);

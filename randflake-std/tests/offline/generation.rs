@@ -46,7 +46,7 @@ fn record(store: &MemoryStore, node_id: u32) -> Record {
 }
 
 #[test]
-fn nothing_more_is_issued_under_the_leases_from_before_and_others_are_acquired() {
+fn change_of_generation_replaces_all_leases() {
     let (store, word) = (store(), word());
     let handle = builder(&store, word).node_ids(2).build().unwrap();
     let mut ids: HashSet<Id> = (0..100).map(|_| handle.generate().unwrap()).collect();
@@ -90,7 +90,7 @@ fn nothing_more_is_issued_under_the_leases_from_before_and_others_are_acquired()
 }
 
 #[test]
-fn a_handle_that_is_closed_after_a_copy_releases_nothing_of_before() {
+fn close_after_a_copy_releases_no_old_lease() {
     let (store, word) = (store(), word());
     let handle = builder(&store, word).build().unwrap();
     handle.generate().unwrap();
@@ -104,7 +104,7 @@ fn a_handle_that_is_closed_after_a_copy_releases_nothing_of_before() {
 
 /// A call that begins after the change has no id of before, on any thread and however it is asked.
 #[test]
-fn no_call_that_begins_after_a_change_has_an_id_of_before() {
+fn calls_after_a_change_have_no_id_of_old_leases() {
     let (store, word) = (store(), word());
     let handle = builder(&store, word).build().unwrap();
     let issue = |number: usize| {

@@ -1,4 +1,4 @@
-//! Holders whose connections break look at their store before the next renewal, once, and never in a storm.
+//! Rechecks after broken connections: one look at the store before the next renewal, and no storm.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -137,7 +137,7 @@ fn most(elapsed: Duration, times_per_ttl: u32) -> u64 {
 }
 
 #[test]
-fn a_thousand_holders_do_not_storm_a_server_that_closes_idle_connections() {
+fn closed_idle_connections_cause_no_storm() {
     let (store, watch) = server();
     let begin = Instant::now();
     let holders: Vec<_> = (0..HOLDERS).map(|_| holder(&store, &watch)).collect();
@@ -156,7 +156,7 @@ fn a_thousand_holders_do_not_storm_a_server_that_closes_idle_connections() {
 }
 
 #[test]
-fn whoever_finds_its_lease_gone_learns_it_before_the_next_renewal() {
+fn lost_lease_is_noticed_before_the_next_renewal() {
     let (store, watch) = server();
     let holders: Vec<_> = (0..8).map(|_| holder(&store, &watch)).collect();
     store.forget();

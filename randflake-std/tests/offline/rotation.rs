@@ -105,7 +105,7 @@ fn is_refused_for_its_number(health: &Health) -> bool {
 
 /// Two rotations, of which a handle learns late: its directory gets the first key after the end of its lease.
 #[test]
-fn handles_follow_two_rotations_under_load_and_repeat_no_uuid() {
+fn handles_follow_two_rotations_under_load() {
     let store = store(Randflake);
     let [prompt, late] = [directory(&[1]), directory(&[1])];
     let handles = [&prompt, &prompt, &late].map(|it| builder(&store, it).build().unwrap());

@@ -71,7 +71,7 @@ fn record(namespace_nonce: u64, since: u64) -> NamespaceRecord {
 /// A process that has seen one record of a namespace finds another one. Only a younger one follows on it: an older one is a
 /// backup's, and may have forgotten leases.
 #[test]
-fn a_record_that_is_older_than_the_one_that_was_seen_closes_the_namespace() {
+fn older_record_than_seen_closes_the_namespace() {
     let spec = Randflake::SPEC;
     let now = ExactSystemClock.now().unwrap();
     let tick = spec.tick_at(now).unwrap();
@@ -233,7 +233,7 @@ impl Clock for LeapsAt {
 
 /// Between what the rules look at and the write that follows.
 #[test]
-fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
+fn renewal_notices_a_leap_during_the_acquire() {
     let clock = Arc::new(LeapsAt {
         // Twice before the write: another leap is refused at once.
         reading: 2,
@@ -261,7 +261,7 @@ fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
 
 /// The clock of a machine that was resumed is late until somebody sets it.
 #[test]
-fn a_copy_with_a_late_clock_is_told_what_became_of_its_lease() {
+fn copy_with_a_late_clock_learns_its_loss() {
     let told = |by: fn(&mut MemoryStore, &[Grant])| {
         let [clock, late] = [1_800_000_000_000; 2].map(|ms| Arc::new(ManualClock::at_unix_ms(ms)));
         let namespace = Namespace::new("orders", Randflake).unwrap();
@@ -296,7 +296,7 @@ fn a_copy_with_a_late_clock_is_told_what_became_of_its_lease() {
 
 /// A server was restarted and has lost nothing; its clock is the store's. The renewal is the latest that there is.
 #[test]
-fn the_shortest_lasting_ttl_outlasts_a_quarantine_and_shorter_ones_do_not() {
+fn shortest_lasting_ttl_outlasts_a_quarantine() {
     let is_renewed = |ttl: Duration| {
         let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
         let namespace = Namespace::new("orders", Randflake).unwrap();

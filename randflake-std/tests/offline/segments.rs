@@ -162,7 +162,7 @@ fn under_a_secret_numbers_give_nothing_away() {
 }
 
 #[test]
-fn without_the_store_the_stock_is_issued_and_then_said_to_be_over() {
+fn outage_issues_the_stock_then_refuses() {
     let store = store();
     let numbers = Segments::builder(store.clone())
         .lengths(1_000..=1_000)
@@ -213,7 +213,7 @@ fn a_lost_reply_leaves_a_gap() {
 
 /// The time that the builder was given, at the rate for which segments have become long enough.
 #[test]
-fn an_outage_is_survived_for_the_time_that_was_asked_for() {
+fn outage_is_survived_for_the_requested_time() {
     const OUTAGE: Duration = Duration::from_secs(2);
     const PAUSE: Duration = Duration::from_millis(1);
     for percent in [100, 50] {
@@ -260,7 +260,7 @@ fn segments_grow_with_the_rate_up_to_the_most() {
 }
 
 #[test]
-fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_on() {
+fn rewound_counter_waits_for_an_operator() {
     let mut store = store();
     let numbers = Segments::builder(store.clone())
         .lengths(10..=10)

@@ -163,7 +163,7 @@ fn is_unknown<T: core::fmt::Debug>(outcome: Result<T, StoreError>) {
 }
 
 #[test]
-fn a_renewal_that_is_repeated_is_answered_once_it_is_kept() {
+fn repeated_renewal_is_answered_once_kept() {
     let server = Server::default();
     let namespace = orders().with_max_ttl(Duration::from_secs(2 * TTL));
     let [mut first, mut second] = [(); 2].map(|()| server.open(&namespace));
@@ -184,7 +184,7 @@ fn a_renewal_that_is_repeated_is_answered_once_it_is_kept() {
 }
 
 #[test]
-fn a_repeated_answer_waits_for_the_log_of_what_it_shows() {
+fn repeated_answer_waits_for_its_log() {
     let server = Server::default();
     let namespace = orders().with_max_ttl(Duration::from_secs(2 * TTL));
     let [mut first, mut second] = [(); 2].map(|()| server.open(&namespace));
@@ -273,7 +273,7 @@ fn a_secret_whose_claim_was_shown_is_not_given_twice() {
 /// The end of a quarantine, and the longest TTL, are in the namespace's record, which every grant and renewal compares in
 /// its write.
 #[test]
-fn a_grant_keeps_the_end_of_the_quarantine_that_it_was_shown() {
+fn grant_keeps_the_quarantine_it_was_shown() {
     let server = Server::default();
     let [mut first, mut second] = [(); 2].map(|()| server.open(&orders()));
     acquire(&mut first, 1, &[NODE_ID]).unwrap();

@@ -92,7 +92,7 @@ fn a_build_leaves_the_runtime_to_its_tasks() {
 }
 
 #[test]
-fn a_store_that_is_deferred_is_opened_beside_the_tasks() {
+fn deferred_store_is_opened_beside_the_tasks() {
     let (store, gate) = store();
     gate.close();
     let namespace = store.namespace().clone();
@@ -112,7 +112,7 @@ fn a_build_that_was_never_polled_takes_nothing() {
 }
 
 #[test]
-fn a_build_that_is_dropped_in_the_middle_gives_back_what_it_is_granted() {
+fn dropped_build_releases_a_late_grant() {
     let (store, gate) = store();
     gate.close();
     let runtime = current_thread();
@@ -133,7 +133,7 @@ fn a_build_that_is_dropped_in_the_middle_gives_back_what_it_is_granted() {
 
 /// As at the end of `main`. The store answers after the runtime has begun to end.
 #[test]
-fn a_runtime_that_ends_waits_for_a_build_that_is_dropped() {
+fn ending_runtime_waits_for_a_dropped_build() {
     // Once, for a machine on which the store's thread is kept from running for a second now and
     // then.
     let has_waited = (0..5).any(|_| {
@@ -178,7 +178,7 @@ fn a_build_whose_result_is_not_taken_gives_it_back() {
 }
 
 #[test]
-fn a_build_that_waits_and_is_dropped_takes_nothing_later() {
+fn dropped_waiting_build_acquires_nothing_later() {
     let (store, _) = store();
     let taken = builder(store.clone()).choose([7]).build().unwrap();
     let told = Arc::new(AtomicU32::new(0));
@@ -254,7 +254,7 @@ fn a_wait_for_a_lease_leaves_the_runtime_to_its_tasks() {
 }
 
 #[test]
-fn a_wait_to_fill_a_buffer_leaves_the_runtime_to_its_tasks() {
+fn fill_wait_leaves_the_runtime_to_its_tasks() {
     let (handle, gate) = waits_for_the_store();
     let runtime = current_thread();
     let ticking = runtime.spawn(ticks_until_it_opens(gate));
@@ -315,7 +315,7 @@ fn a_wait_that_cannot_help_ends_at_once() {
 }
 
 #[test]
-fn a_wait_for_the_next_second_sleeps_and_repeats_nothing() {
+fn wait_for_the_next_second_sleeps() {
     let layout = Narrow::<17, 4>;
     let namespace = Namespace::new("test", layout).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
@@ -355,7 +355,7 @@ fn closing_leaves_the_runtime_to_its_tasks() {
 }
 
 #[test]
-fn a_close_that_is_dropped_goes_on_and_the_next_one_has_its_result() {
+fn next_close_has_the_result_of_a_dropped_one() {
     let (store, gate) = store();
     let handle = builder(store).build().unwrap();
     gate.close();

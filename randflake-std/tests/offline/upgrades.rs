@@ -19,7 +19,7 @@ fn texts(store: &mut LeaseStore) -> Vec<String> {
 }
 
 #[test]
-fn an_older_handle_issues_until_its_lease_ends_and_says_why() {
+fn older_handle_issues_until_its_lease_ends() {
     let namespace = Namespace::new("orders", Snowflake).unwrap();
     let store = MemoryStore::with_system_clock(namespace.clone());
     let mut later = store.open(namespace.clone()).unwrap();

@@ -156,7 +156,7 @@ fn what_is_wrong_is_said_with_what_is_allowed() {
 }
 
 #[test]
-fn options_that_are_not_documented_are_refused_by_name() {
+fn undocumented_options_are_refused_by_name() {
     for (url, allowed) in [
         ("redis://host", "sslrootcert, sslcert, sslkey"),
         ("redis+unix:///path", "db"),

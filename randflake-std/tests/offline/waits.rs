@@ -86,7 +86,7 @@ fn meanwhile(
 }
 
 #[test]
-fn a_full_namespace_is_waited_for_until_a_holder_releases() {
+fn build_waits_until_a_holder_releases() {
     let files = Files::new();
     let holders = builder(files.store()).node_ids(2).build().unwrap();
     let handle = meanwhile(builder(files.store()), StoreErrorKind::Exhausted, |_| {
@@ -96,7 +96,7 @@ fn a_full_namespace_is_waited_for_until_a_holder_releases() {
 }
 
 #[test]
-fn a_quarantine_is_waited_for_until_an_operator_ends_it() {
+fn build_waits_until_a_quarantine_is_ended() {
     let files = Files::new();
     let mut operator = files.store();
     operator.administration().create_namespace().unwrap();
@@ -172,7 +172,7 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
 }
 
 #[test]
-fn a_wait_that_is_too_short_for_a_quarantine_says_how_long_is_enough() {
+fn too_short_wait_says_how_long_is_enough() {
     let mut store = MemoryStore::with_system_clock(namespace());
     store.administration().create_namespace().unwrap();
     store.administration().start_quarantine().unwrap();

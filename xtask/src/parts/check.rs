@@ -26,7 +26,7 @@ pub(crate) const SEARCHES: &[&str] = &[
     "contract_sqlite::a_nearly_full_namespace_works_as_an_empty_one",
     "unread::a_nearly_full_namespace_works_as_an_empty_one",
     "free_node_ids_are_found",
-    "up_to_99_percent_an_acquire_rarely_takes_a_third_read",
+    "third_read_is_rare_up_to_99_percent",
     "retained_block_stays_near_the_clock",
     "block_chosen_by_the_wakes_stays_near_the_clock",
 ];

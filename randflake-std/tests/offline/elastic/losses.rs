@@ -62,7 +62,7 @@ pub(crate) fn full(open: &Server) {
 }
 
 #[test]
-fn what_is_free_is_taken_when_it_is_less_than_was_asked_for() {
+fn fewer_free_node_ids_than_asked_for_are_taken() {
     let store = memory();
     let fixed = builder(store.clone(), 3..=3).ttl(LONG_TTL).build().unwrap();
     let ids = builder(store, 2..=8).ttl(LONGER_TTL).build().unwrap();
@@ -76,7 +76,7 @@ fn what_is_free_is_taken_when_it_is_less_than_was_asked_for() {
 }
 
 #[test]
-fn without_the_store_it_goes_on_with_what_it_has_and_takes_more_when_the_store_is_back() {
+fn outage_keeps_node_ids_and_its_end_adds_more() {
     let store = memory();
     let ids = builder(store.clone(), 1..=4).ttl(LONG_TTL).build().unwrap();
     let mut issued = Vec::new();
@@ -187,7 +187,7 @@ fn one_contested_lease_of_many_ends_alone() {
 }
 
 #[test]
-fn all_that_were_lost_leave_the_smallest_number_to_replace() {
+fn loss_of_all_is_replaced_up_to_the_minimum() {
     let store = memory();
     let (ids, mut issued) = four(&store);
     let before = node_ids(&ids);

@@ -220,7 +220,7 @@ fn half_of_a_tick_is_enough_to_take_more() {
 }
 
 #[test]
-fn a_burst_borrows_within_the_tolerance_while_more_are_taken() {
+fn burst_borrows_while_more_node_ids_are_taken() {
     let ids = builder(memory(), 1..=4).tolerance(5).build().unwrap();
     let mut issued = Vec::new();
     until(
@@ -233,7 +233,7 @@ fn a_burst_borrows_within_the_tolerance_while_more_are_taken() {
 
 /// A tick of 40 years has four ids of each node id.
 #[test]
-fn a_wait_that_is_shorter_than_the_rest_of_the_tick_ends_with_another_node_id() {
+fn wait_ends_early_with_another_node_id() {
     let namespace = Namespace::new("test", Slow).unwrap();
     let store = MemoryStore::new(namespace.with_max_ttl(SLOW_TTL), Arc::new(ExactSystemClock));
     let builder = Builder::new(Slow, Plain, store).ttl(SLOW_TTL);
@@ -341,7 +341,7 @@ fn a_load_that_never_ends_leaves_a_share_to_others() {
 
 /// Once the namespace is full, whoever waits gets what the elastic one gives back.
 #[test]
-fn in_a_full_namespace_the_greedy_one_makes_way_for_those_who_wait() {
+fn greedy_handle_yields_to_waiting_builds() {
     let store = memory();
     let greedy = builder(store.clone(), 1..=NODE_IDS)
         .ttl(TTL)

@@ -79,7 +79,7 @@ fn a_chosen_node_id_that_is_lost_is_acquired_again() {
 }
 
 #[test]
-fn without_the_store_nothing_is_issued_after_the_end_and_service_resumes_by_itself() {
+fn outage_ends_issuing_and_its_end_resumes_it() {
     let store = store();
     let asked = Instant::now();
     let handle = builder(&store).build().unwrap();
@@ -113,7 +113,7 @@ fn without_the_store_nothing_is_issued_after_the_end_and_service_resumes_by_itse
 
 /// A copy of the process renews, as a machine that is resumed twice from one snapshot.
 #[test]
-fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
+fn contested_lease_ends_and_its_holder_is_renamed() {
     let store = store();
     let handle = builder(&store).ttl(LONGER_TTL).build().unwrap();
     let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
@@ -168,7 +168,7 @@ fn a_lost_reply_costs_no_second_node_id() {
 }
 
 #[test]
-fn a_store_whose_clock_steps_back_gets_other_node_ids_to_work() {
+fn store_clock_stepping_back_gets_other_node_ids() {
     let (store, clock) = store_for::<Randflake>();
     let handle = builder(&store).build().unwrap();
     let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);

@@ -98,7 +98,7 @@ fn a_store_whose_clock_is_far_off_is_refused() {
 }
 
 #[test]
-fn settings_out_of_range_are_refused_with_what_is_allowed() {
+fn out_of_range_settings_name_the_allowed_range() {
     let message = |builder: Builder| builder.build().unwrap_err().to_string();
     assert_eq!(
         message(builder(&store()).ttl(Duration::from_secs(2))),
@@ -155,7 +155,7 @@ fn nothing_shows_the_secret() {
 
 /// Two tests of one program, each with a store of its own and the secret of all tests.
 #[test]
-fn stores_on_the_systems_clock_begin_at_different_node_ids() {
+fn system_clock_stores_start_at_varied_node_ids() {
     let node_ids: BTreeSet<_> = (0..8)
         .map(|_| {
             let namespace = Namespace::new("orders", Randflake).unwrap();
@@ -220,7 +220,7 @@ fn a_restarted_process_repeats_nothing() {
 }
 
 #[test]
-fn a_pool_multiplies_and_an_exhausted_one_waits_for_the_next_second() {
+fn exhausted_node_ids_wait_for_the_next_second() {
     const PER_SECOND: usize = 256;
     let store = store_for::<Narrow<17, 8>>().0;
     let builder = Builder::new(Narrow::<17, 8>, Plain, store);
@@ -293,7 +293,7 @@ fn a_wait_that_cannot_help_ends_at_once() {
 }
 
 #[test]
-fn closing_ends_every_clone_and_releases_what_was_not_used() {
+fn close_ends_all_clones_and_releases_the_rest() {
     let store = store();
     let handle = builder(&store).ttl(LONG_TTL).node_ids(3).build().unwrap();
     let clone = handle.clone();
@@ -315,7 +315,7 @@ fn closing_ends_every_clone_and_releases_what_was_not_used() {
 }
 
 #[test]
-fn a_failing_release_is_told_and_nothing_is_issued_all_the_same() {
+fn failed_release_is_reported_and_ends_issuing() {
     let store = store();
     let handle = builder(&store).ttl(LONG_TTL).build().unwrap();
     store.fail_next(u32::MAX);
@@ -337,7 +337,7 @@ fn dropping_the_last_clone_releases() {
 }
 
 #[test]
-fn whoever_waits_for_an_id_is_told_while_the_store_is_still_releasing() {
+fn close_wakes_waiters_before_the_release_ends() {
     let gate = Arc::new(Gate::default());
     let namespace = Namespace::new("test", Slow).unwrap().with_max_ttl(SLOW_TTL);
     let store = MemoryStore::new(namespace, Arc::clone(&gate));

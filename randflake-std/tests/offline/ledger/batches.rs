@@ -66,7 +66,7 @@ fn an_acquire_is_all_or_nothing_so_it_is_not_split() {
 }
 
 #[test]
-fn each_lease_of_a_renewal_is_answered_and_the_time_is_the_last_write_s() {
+fn batched_renewal_answers_for_each_lease() {
     let (map, store, grants) = three();
     // Also where a process has seen nothing of the namespace.
     for mut store in [store, open(&map)] {

@@ -39,7 +39,7 @@ fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
 }
 
 #[test]
-fn a_secret_is_claimed_once_and_no_operation_asks_again() {
+fn secret_is_claimed_once() {
     let map = map();
     let mut store = open(&map, &named("orders"));
     store.check().unwrap();
@@ -56,7 +56,7 @@ fn a_secret_is_claimed_once_and_no_operation_asks_again() {
 }
 
 #[test]
-fn a_crash_between_claim_and_record_leaves_nothing_that_cannot_be_used() {
+fn crash_after_a_claim_leaves_a_usable_namespace() {
     let map = map();
     map.state().fails_to_write = true;
     acquire(&mut open(&map, &named("orders"))).unwrap_err();
@@ -76,7 +76,7 @@ fn a_crash_between_claim_and_record_leaves_nothing_that_cannot_be_used() {
 }
 
 #[test]
-fn a_claim_that_cannot_be_read_is_refused_by_its_check_value() {
+fn unreadable_claim_is_refused() {
     let map = map();
     let rotten = "rotten".to_owned();
     map.state().texts.insert(Key::Claim(7), rotten);

@@ -80,7 +80,7 @@ fn acquire(store: &mut LeaseStore, nodes: NodeIds<'_>) -> Result<Grant, StoreErr
 
 /// The server is replaced by one with the right time and an early state, and the holder is cut off from it.
 #[test]
-fn what_was_renewed_by_a_clock_that_drifted_away_is_not_granted_again() {
+fn lease_renewed_by_a_drifting_clock_stays_taken() {
     let world = World::new();
     let mut store = world.open();
     let mut grant = acquire(&mut store, NodeIds::Any(1)).unwrap();
@@ -121,7 +121,7 @@ fn a_clock_that_drifted_away_is_refused_as_skewed() {
 
 /// The last comparison does not count for ever: 500 ppm are ten seconds in five hours and a half.
 #[test]
-fn a_clock_that_drifts_with_the_monotonic_one_is_refused_as_skewed() {
+fn clock_drifting_with_monotonic_time_is_skewed() {
     let world = World::new();
     let mut store = world.open();
     let mut grant = acquire(&mut store, NodeIds::Any(1)).unwrap();

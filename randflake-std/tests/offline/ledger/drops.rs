@@ -61,7 +61,7 @@ fn leases_of_another_layout_do_not_stand_in_the_way() {
 
 /// One of its leases was granted far ahead, by a wrong clock.
 #[test]
-fn what_is_opened_again_waits_for_the_last_of_all_leases() {
+fn reopened_namespace_waits_for_its_last_lease() {
     let map = Map::default();
     map.state().now = Duration::from_secs(1_800_000_000);
     let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
@@ -100,7 +100,7 @@ fn what_cannot_be_removed_is_not_dropped() {
 
 /// They would count as leases of the new namespace.
 #[test]
-fn a_namespace_whose_old_leases_cannot_be_removed_is_not_opened_again() {
+fn namespace_with_old_leases_is_not_reopened() {
     let map = half_dropped();
     let before = map.state().texts.clone();
     map.state().fails_to_remove_from = Some(Key::Namespace);
@@ -125,7 +125,7 @@ fn a_second_drop_ends_the_first() {
 /// Whoever had a lease before the drop, or has seen the mark, acquires as anybody does once the quarantine is over: however
 /// soon after the drop the namespace was opened again.
 #[test]
-fn holders_of_before_do_not_close_what_was_opened_again() {
+fn old_holders_do_not_close_a_reopened_namespace() {
     let namespace = Namespace::new("orders", Randflake).unwrap();
     for has_seen_the_mark in [false, true] {
         let map = Map::default();
@@ -153,7 +153,7 @@ fn holders_of_before_do_not_close_what_was_opened_again() {
 
 /// The drop's process was suspended, or its write was on its way for long.
 #[test]
-fn leases_that_were_renewed_while_a_drop_was_on_its_way_are_waited_for() {
+fn leases_renewed_during_a_drop_are_waited_for() {
     let namespace = Namespace::new("orders", Randflake).unwrap();
     let map = Map::default();
     let begin = Duration::from_secs(1_800_000_000);
@@ -192,7 +192,7 @@ fn leases_that_were_renewed_while_a_drop_was_on_its_way_are_waited_for() {
 }
 
 #[test]
-fn no_device_is_registered_before_the_namespace_is_opened_again() {
+fn dropped_namespace_registers_no_device() {
     let map = Map::default();
     map.state().now = Duration::from_secs(1_800_000_000);
     let mut store = map.open(&Namespace::new("meters", Randflake).unwrap());

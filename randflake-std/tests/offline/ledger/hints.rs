@@ -46,7 +46,7 @@ fn a_full_namespace_refuses_after_one_read() {
 }
 
 #[test]
-fn what_was_released_is_leased_by_one_read_and_one_write() {
+fn released_node_id_costs_one_read_and_one_write() {
     let mut world = full();
     for _ in 0..20 {
         world.releases();
@@ -100,7 +100,7 @@ fn a_hint_to_an_own_lease_is_no_sign_of_a_loss() {
 
 /// What it has found may be leased by then.
 #[test]
-fn a_search_that_was_refused_leaves_no_hint_with_a_later_write() {
+fn refused_search_leaves_no_hint() {
     let mut world = full();
     world.pass(1);
     let free = world.free().count();
@@ -118,7 +118,7 @@ fn a_search_that_was_refused_leaves_no_hint_with_a_later_write() {
 
 /// Whoever was faster may have released what it leads to.
 #[test]
-fn a_hint_that_misled_is_followed_again_after_a_search_in_vain() {
+fn misleading_hint_is_followed_after_a_vain_search() {
     let mut world = full();
     world.releases();
     let free: Vec<_> = world.free().collect();

@@ -3,7 +3,7 @@
 use super::world::World;
 
 #[test]
-fn a_list_asks_for_so_many_records_as_a_reply_takes_and_no_more_than_it_wants() {
+fn list_reads_pages_of_at_most_4096_records() {
     let mut world = World::new(13, 1.0, 1);
     let node_ids = |first: u32, most| {
         let records = world.store.list_from(first, most).unwrap();

@@ -414,7 +414,7 @@ fn what_is_missing_does_not_keep_old_leases() {
 
 /// Also where a look for old ones hits what is missing.
 #[test]
-fn what_is_missing_removes_no_lease_that_is_to_be_kept() {
+fn missing_link_removes_no_kept_lease() {
     for nth in 0..60 {
         let mut world = World::new(3, 0.0, 1);
         lease(&mut world, 61);

@@ -84,7 +84,7 @@ fn a_single_one_that_is_old_is_removed() {
 
 /// The history has 65,536 places, and begins anew behind the last one.
 #[test]
-fn old_ones_on_both_sides_of_the_last_place_are_removed() {
+fn old_history_around_the_last_place_is_removed() {
     let mut world = World::new(3, 0.0, 1);
     world.map.state().history = Some(80);
     world.store = world.map.open(&world.namespace);

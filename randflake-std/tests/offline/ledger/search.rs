@@ -77,7 +77,7 @@ fn a_released_node_id_is_found_at_once() {
 
 /// Without hints, in a namespace of 131,072 node ids: reads and records that an acquire takes on average.
 #[test]
-fn up_to_99_percent_an_acquire_rarely_takes_a_third_read() {
+fn third_read_is_rare_up_to_99_percent() {
     const CLIENTS: u32 = 200;
     for (occupancy, most_reads, most_texts) in [
         (0.5, 1.02, 17.0),

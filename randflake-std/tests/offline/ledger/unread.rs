@@ -114,7 +114,7 @@ fn all_are_renewed_unread_or_none() {
 
 /// The request was on its way until between the ends of two leases.
 #[test]
-fn a_write_that_is_late_for_one_lease_renews_none_unread() {
+fn late_write_for_one_lease_renews_none_unread() {
     let mut world = World::new();
     world.pass(Duration::from_secs(2));
     let later = acquire(&mut world.store);
@@ -150,7 +150,7 @@ fn an_engine_that_checks_no_clock_is_read() {
 
 /// The lease would have lived by this machine's clocks, or is over by them.
 #[test]
-fn a_store_whose_clock_leapt_is_asked_and_refused_once() {
+fn leapt_store_clock_is_asked_and_refused_once() {
     for leap in [-3_600, -2, 3, 30, 59, 61, 3_600_i64] {
         let mut world = World::new();
         world.pass(Duration::from_secs(20));

@@ -42,7 +42,7 @@ fn a_write_that_repeats_nothing_confirms_nothing() {
 
 /// A counter that another client has moved since it was read is read again.
 #[test]
-fn numbers_that_others_have_reserved_meanwhile_are_not_answered() {
+fn numbers_reserved_meanwhile_are_not_answered() {
     let mut world = World::new(3, 0.0, 1);
     world.store.counter().create().unwrap();
     world.store.counter().reserve(1).unwrap();
@@ -66,7 +66,7 @@ fn numbers_that_others_have_reserved_meanwhile_are_not_answered() {
 }
 
 #[test]
-fn a_counter_that_is_there_is_not_written_to_create_it() {
+fn creating_an_existing_counter_writes_nothing() {
     let mut world = World::new(3, 0.0, 1);
     world.store.counter().create().unwrap();
     let writes = world.map.state().writes;
@@ -100,7 +100,7 @@ fn a_namespace_without_record_that_has_leases_is_lost() {
 
 /// Others need not search it once more.
 #[test]
-fn a_search_in_vain_is_noted_on_an_engine_with_a_fingerprint() {
+fn vain_search_is_noted_with_a_fingerprint() {
     let world = World::new(12, 1.0, 1);
     let is_hint = |key: &Key| matches!(key, Key::Hint(_));
     {

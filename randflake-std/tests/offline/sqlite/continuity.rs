@@ -121,7 +121,7 @@ fn an_emptied_database_is_a_deleted_one() {
 
 /// Its holder does not know yet, and nothing in the new store tells of it: another node id, of a later tick.
 #[test]
-fn a_store_in_the_place_of_another_leases_from_another_place_and_a_later_tick() {
+fn replacing_store_leases_elsewhere_and_later() {
     let place = Place::new();
     let mut holder = place.open();
     let before = acquire(&mut holder).unwrap();
@@ -144,7 +144,7 @@ fn a_store_in_the_place_of_another_leases_from_another_place_and_a_later_tick() 
 
 /// A chosen one, and one of few, is probably that of a holder from before.
 #[test]
-fn a_node_id_that_was_probably_leased_before_waits_until_its_holder_has_looked() {
+fn likely_leased_node_id_waits_for_a_look() {
     let few = Namespace::new("few", Snowflake).unwrap();
     for (namespace, nodes) in [
         (namespace("orders"), NodeIds::These(&[7])),
@@ -199,7 +199,7 @@ fn copies_of_a_store_lease_from_places_of_their_own() {
 
 /// SQLite keeps a journal beside a database: it was there, though its lock file was deleted too.
 #[test]
-fn a_journal_without_a_database_is_what_is_left_of_a_store() {
+fn journal_without_a_database_counts_as_a_store() {
     for left in ["leases.db-journal", "leases.db-wal"] {
         let place = Place::new();
         acquire(&mut place.open()).unwrap();
@@ -212,7 +212,7 @@ fn a_journal_without_a_database_is_what_is_left_of_a_store() {
 
 /// Where the next run is interrupted too, after it has made the database's file.
 #[test]
-fn what_is_left_of_a_store_counts_until_another_one_is_there() {
+fn remains_of_a_store_count_until_the_next_one() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     fs::remove_file(place.database()).unwrap();
@@ -246,7 +246,7 @@ fn what_an_interrupted_first_run_leaves_means_nothing() {
 }
 
 #[test]
-fn a_store_deleted_as_a_whole_is_quarantined_by_a_process_that_remembers() {
+fn deleted_store_is_quarantined_by_who_remembers() {
     let place = Place::new();
     let mut remembers = place.open();
     acquire(&mut remembers).unwrap();
@@ -292,7 +292,7 @@ fn a_backup_that_lacks_only_a_renewal_is_noticed() {
 }
 
 #[test]
-fn a_namespace_that_the_backup_lacks_is_quarantined_too() {
+fn namespace_missing_in_a_backup_is_quarantined() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     let backup = fs::read(place.database()).unwrap();
@@ -421,7 +421,7 @@ pub(crate) fn reader(path: &Path) {
 }
 
 #[test]
-fn what_is_left_of_a_deleted_database_is_not_read_into_the_new_one() {
+fn new_database_ignores_remains_of_a_deleted_one() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     let mut other = processes::spawn("reader", &place, "");

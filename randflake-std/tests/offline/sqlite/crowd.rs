@@ -99,7 +99,7 @@ fn processes_that_all_create_the_store() {
 }
 
 #[test]
-fn what_a_killed_process_was_granted_is_not_granted_again() {
+fn grants_of_a_killed_process_are_not_repeated() {
     let place = Place::new();
     let mut granted = BTreeSet::new();
     for reported in [1, 10, 25, 50] {
@@ -132,7 +132,7 @@ fn what_a_killed_process_was_granted_is_not_granted_again() {
 /// Whoever holds the lock is stopped in the middle of an operation, as by a debugger or a frozen container.
 #[cfg(unix)]
 #[test]
-fn a_process_that_is_stopped_in_an_operation_is_named_as_the_reason() {
+fn process_stopped_in_an_operation_is_named() {
     use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
     let place = Place::new();

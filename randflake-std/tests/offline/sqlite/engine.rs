@@ -132,7 +132,7 @@ fn a_database_of_no_version_is_another_program_s() {
 
 /// A log that was not moved into it, and a journal that was to be played back.
 #[test]
-fn what_was_left_beside_a_deleted_database_is_not_read() {
+fn journal_of_a_deleted_database_is_not_read() {
     for (mode, suffix) in [("wal", "-wal"), ("persist", "-journal")] {
         let place = Place::new();
         acquire(&mut place.open()).unwrap();
@@ -166,7 +166,7 @@ fn what_was_left_beside_a_deleted_database_is_not_read() {
 
 /// Its path was taken by another store, which is not its original.
 #[test]
-fn a_renamed_store_is_no_copy_of_what_came_in_its_place() {
+fn renamed_store_is_no_copy_of_its_successor() {
     let place = Place::new();
     let grant = acquire(&mut place.open()).unwrap();
     let renamed = place.path("renamed.db");

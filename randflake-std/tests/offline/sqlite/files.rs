@@ -26,7 +26,7 @@ fn another_kind_of_file_is_refused_and_left_alone() {
 }
 
 #[test]
-fn another_program_s_database_is_refused_and_left_alone() {
+fn database_of_another_program_is_left_alone() {
     for setup in [
         "CREATE TABLE users (name TEXT)",
         "PRAGMA application_id = 7; CREATE TABLE record (name TEXT)",

@@ -79,7 +79,7 @@ fn a_file_that_is_another_or_older_or_damaged_is_lost() {
 
 /// By the first operation of anybody, after which there are more writes than before.
 #[test]
-fn a_loss_that_another_process_has_noticed_is_looked_into() {
+fn loss_noticed_by_another_process_is_checked() {
     let place = Place::new();
     let mut store = place.open();
     let before = acquire(&mut store).unwrap();
@@ -96,7 +96,7 @@ fn a_loss_that_another_process_has_noticed_is_looked_into() {
 /// SQLite's locks are the process's, and closing any other descriptor of the file would end them.
 #[cfg(unix)]
 #[test]
-fn no_look_and_no_opening_ends_a_transaction_of_this_process() {
+fn looks_and_opens_end_no_own_transaction() {
     let place = Place::new();
     let mut store = place.open();
     acquire(&mut store).unwrap();
@@ -134,7 +134,7 @@ fn delete_all(place: &Place) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_new_store_waits_beside_a_process_that_runs_and_not_after_it() {
+fn new_store_waits_only_beside_a_running_process() {
     let place = Place::new();
     let mut child = start_holder(&place);
     // Another store in the directory is not concerned.
@@ -163,7 +163,7 @@ fn a_new_store_waits_beside_a_process_that_runs_and_not_after_it() {
 /// With the lock file, as `cp -a backup/. state/` does. Each has the count of writes that the other one lacks.
 #[cfg(target_os = "linux")]
 #[test]
-fn files_overwritten_under_a_process_that_runs_are_noticed_by_who_starts_next() {
+fn next_start_notices_overwritten_files() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     let backup = [place.database(), place.lock()].map(|path| (fs::read(&path).unwrap(), path));
@@ -216,7 +216,7 @@ fn segments_stop_when_their_store_is_gone() {
 }
 
 #[test]
-fn numbers_of_an_overwritten_counter_are_reserved_by_nobody() {
+fn overwritten_counter_reserves_no_number() {
     let place = Place::new();
     let mut first = place.open();
     first.counter().create().unwrap();

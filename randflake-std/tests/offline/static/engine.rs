@@ -75,7 +75,7 @@ fn there_is_room_for_one_node_id() {
 }
 
 #[test]
-fn leases_are_removed_with_the_namespace_that_was_meant() {
+fn leases_go_with_their_own_namespace_only() {
     let place = Place::new();
     let mut store = place.store();
     let (engine, _) = store.internals().unwrap();

@@ -100,7 +100,7 @@ fn a_volume_that_vanishes_with_the_machine_is_told() {
 }
 
 #[test]
-fn a_write_that_was_cut_short_leaves_what_was_answered() {
+fn torn_write_keeps_what_was_answered() {
     const SLOT: usize = 512;
     let place = Place::declared();
     let mut store = place.store();
@@ -163,7 +163,7 @@ fn is_lost(store: &mut LeaseStore, why: &str) {
 /// What the process has seen is written again by its next renewal; until then it would be forgotten if it were killed.
 #[cfg(unix)]
 #[test]
-fn a_file_that_was_overwritten_under_its_holder_is_noticed() {
+fn overwritten_file_is_noticed_by_its_holder() {
     let place = Place::declared();
     let mut store = place.store();
     let backup = fs::read(place.path()).unwrap();
@@ -204,7 +204,7 @@ fn a_handle_stops_when_its_file_is_gone() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
+fn deleted_file_is_not_renewed() {
     let place = Place::declared();
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
@@ -230,7 +230,7 @@ fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
 /// A copy in its place, which was made when less was leased; or the file itself, on another disk.
 #[cfg(unix)]
 #[test]
-fn a_restored_or_moved_file_waits_for_what_it_may_have_forgotten() {
+fn restored_or_moved_file_is_quarantined() {
     let place = Place::declared();
     let copy = place.folder.path().join("copy");
     fs::copy(place.path(), &copy).unwrap();

@@ -53,7 +53,7 @@ fn a_child_is_refused_and_its_parent_s_lock_stays() {
 
 /// A child that has the file open does not keep the lock.
 #[test]
-fn a_holder_that_ends_gives_the_lock_back_beside_its_children() {
+fn ended_holder_unlocks_beside_its_children() {
     let place = Place::declared();
     let mut store = place.store();
     acquire_one(&mut store, 1);

@@ -32,7 +32,7 @@ fn a_new_file_waits_for_whoever_had_the_node_id() {
 }
 
 #[test]
-fn a_new_file_waits_for_the_longest_ttl_of_its_own_namespace() {
+fn new_file_waits_for_the_ttl_of_its_namespace() {
     let place = Place::new();
     for (seconds, name) in [(5, "short"), (900, "long")] {
         let longest = Duration::from_secs(seconds);
@@ -70,7 +70,7 @@ fn after_a_release_the_next_process_begins_at_once() {
 }
 
 #[test]
-fn after_a_kill_the_next_process_waits_for_the_end_of_the_lease() {
+fn process_after_a_kill_waits_for_the_lease_to_end() {
     let place = Place::declared();
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
@@ -92,7 +92,7 @@ fn after_a_kill_the_next_process_waits_for_the_end_of_the_lease() {
 }
 
 #[test]
-fn whatever_the_clock_shows_nothing_is_granted_before_the_end_of_the_last_lease() {
+fn no_clock_grants_before_the_last_lease_ends() {
     let place = Place::declared();
     let mut store = place.store();
     let mut end = acquire_one(&mut store, 1).end;
@@ -114,7 +114,7 @@ fn whatever_the_clock_shows_nothing_is_granted_before_the_end_of_the_last_lease(
 
 /// One start with a clock a year ahead: nobody waits for a year, and what to do is said.
 #[test]
-fn a_lease_of_a_clock_a_year_ahead_is_refused_with_the_way_out() {
+fn lease_a_year_ahead_is_refused_with_a_remedy() {
     const YEAR_MS: i64 = 365 * 24 * 3_600_000;
     let place = Place::declared();
     acquire_one(&mut place.store(), 1);
