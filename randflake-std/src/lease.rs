@@ -70,3 +70,35 @@ pub fn occupancy(store: &mut LeaseStore) -> Result<Occupancy, StoreError> {
     metrics::occupancy(namespace.name(), occupancy.live, occupancy.total);
     Ok(occupancy)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use randflake_core::{ManualClock, Randflake};
+    use randflake_lease::{AcquireRequest, MemoryStore, Namespace, NodeIds, Token};
+
+    use super::*;
+
+    #[test]
+    fn lease_counts_until_it_expires() {
+        let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        let mut store = LeaseStore::from(MemoryStore::new(namespace, Arc::clone(&clock)));
+        let total = store.namespace().node_ids();
+        for (nodes, ttl) in [(NodeIds::Any(2), 59), (NodeIds::Any(1), 60)] {
+            let token = Token::random().unwrap();
+            let request = AcquireRequest {
+                token,
+                holder: "holder",
+                nodes,
+                ttl,
+            };
+            store.acquire(&request).unwrap();
+        }
+        for (pass_s, live) in [(0, 3), (58, 3), (1, 1), (1, 0)] {
+            clock.advance_ms(1_000 * pass_s);
+            assert_eq!(occupancy(&mut store).unwrap(), Occupancy { live, total });
+        }
+    }
+}

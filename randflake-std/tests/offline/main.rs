@@ -22,7 +22,6 @@ mod generation;
 mod handle;
 mod id_kinds;
 mod layouts;
-mod ledger;
 #[cfg(feature = "sqlite")]
 #[path = "../engines/length.rs"]
 mod length;

@@ -4,9 +4,9 @@ use core::fmt::Debug;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use randflake_std::lease::{EngineError, Finding, LeaseStore, StoreError};
-use randflake_std::unstable::engine::{Ask, Engine, Look, Profile, Reading};
-use randflake_std::unstable::rules::{Removal, Write, WriteOutcome};
+use randflake_lease::unstable::engine::{Ask, Engine, Look, Profile, Reading};
+use randflake_lease::unstable::rules::{Removal, Write, WriteOutcome};
+use randflake_lease::{EngineError, Finding, LeaseStore, StoreError};
 
 /// What a test looks at.
 pub(crate) trait Watcher: Debug + Send + 'static {

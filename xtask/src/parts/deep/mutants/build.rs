@@ -19,11 +19,12 @@ const WRAPPER: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$@\" --cap-lints allo
 
 /// The programs with tests that can tell, beside those of core: without servers, and within
 /// seconds.
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "async_horizon",
     "copied_process",
     "flash_part",
     "fork",
+    "lease_store",
     "observability",
     "offline",
     "prefetch",

@@ -1,9 +1,9 @@
-//! What an operation writes beside the records, and what it concludes from a write.
+//! Writes beside the records of leases: ends, quarantines, hints and counters.
 
-use randflake_std::lease::{
+use randflake_lease::unstable::rules::{Key, NamespaceRecord, NodeRecord, VERSION};
+use randflake_lease::{
     AcquireRequest, Grant, NodeIds, QuarantineCause, StoreError, Token, Upgrade,
 };
-use randflake_std::unstable::rules::{Key, NamespaceRecord, NodeRecord, VERSION};
 
 use super::world::{PLACES, TTL, World, acquire};
 

@@ -1,20 +1,18 @@
-//! What holds for each operation of a store.
+//! Operations of every kind of store: deferred, with a claimed key, and refused by a diagnosis.
 
 use core::error::Error;
-use core::time::Duration;
 use std::collections::BTreeSet;
 
-use randflake_std::Randflake;
-use randflake_std::lease::{
+use randflake_core::Randflake;
+use randflake_lease::unstable::engine::Profile;
+use randflake_lease::unstable::rules::{Key, KeyCheck, Loss};
+use randflake_lease::{
     AcquireRequest, ClientGrant, DeviceRequest, Grant, LastWrite, LeaseStore, MemoryStore,
-    Namespace, NodeIds, RequestId, StoreError, Token, deferred,
+    Namespace, NodeIds, RequestId, StoreError, Token, Verdict, deferred,
 };
-use randflake_std::unstable::engine::Profile;
 
-use super::engine::Map;
+use super::world::{Map, TTL, acquire_one, namespace};
 use crate::watched::{Watcher, watched};
-
-const TTL: u64 = 60;
 
 /// A lease that is held, and what its last write gave.
 type Held = (Grant, LastWrite);
@@ -144,14 +142,9 @@ fn request() -> RequestId {
     "request-1".parse().unwrap()
 }
 
-fn namespace() -> Namespace {
-    Namespace::new("orders", Randflake).unwrap()
-}
-
 /// With one lease and a counter.
-fn map() -> (Map, Held) {
-    let map = Map::default();
-    map.state().now = Duration::from_secs(1_800_000_000);
+fn held_map() -> (Map, Held) {
+    let map = Map::new();
     let mut store = map.open(&namespace());
     let held = acquire(&mut store, 1).unwrap();
     store.counter().create().unwrap();
@@ -161,7 +154,7 @@ fn map() -> (Map, Held) {
 #[test]
 fn each_operation_opens_a_deferred_store() {
     for (name, operation) in OPERATIONS {
-        let (map, held) = map();
+        let (map, held) = held_map();
         let opens = {
             let map = map.clone();
             move |namespace: &Namespace| Ok::<_, StoreError>(map.open(namespace))
@@ -194,13 +187,13 @@ fn an_acquire_keeps_to_what_a_deferred_store_can() {
 #[test]
 fn no_operation_leaves_a_lock() {
     for (name, operation) in OPERATIONS {
-        let (map, held) = map();
+        let (map, held) = held_map();
         operation(&mut map.open(&namespace()), &held).unwrap();
         assert!(!map.state().is_locked, "{name}");
         // Whichever read fails.
         let mut failed = BTreeSet::new();
         for reads in 0..8 {
-            let (map, held) = self::map();
+            let (map, held) = held_map();
             map.state().reads_left = Some(reads);
             if operation(&mut map.open(&namespace()), &held).is_err() {
                 failed.insert(reads);
@@ -209,5 +202,150 @@ fn no_operation_leaves_a_lock() {
         }
         let first: BTreeSet<_> = (0..failed.len()).collect();
         assert_eq!(failed, first, "{name}");
+    }
+}
+
+fn open_deferred(map: &Map) -> LeaseStore {
+    let map = map.clone();
+    deferred(&namespace(), move |namespace| {
+        Ok::<_, StoreError>(map.open(namespace))
+    })
+}
+
+#[test]
+fn a_key_that_was_named_before_is_claimed() {
+    let map = Map::new();
+    let mut store = open_deferred(&map);
+    store.set_key_check(KeyCheck::Key(7));
+    acquire_one(&mut store).unwrap();
+    assert!(map.state().texts.contains_key(&Key::Claim(7)));
+}
+
+#[test]
+fn node_ids_that_were_set_before_are_kept_to() {
+    let mut store = open_deferred(&Map::new());
+    store.lease_within(3..=3);
+    assert_eq!(acquire_one(&mut store).unwrap().node_id, 3);
+    let refused = acquire_one(&mut store).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Exhausted { .. }),
+        "{refused:?}"
+    );
+}
+
+/// What a client of a server says to have had closes nothing; what a holder had does.
+#[test]
+fn a_server_stays_one() {
+    for is_proxy in [true, false] {
+        let map = Map::new();
+        let mut store = open_deferred(&map);
+        if is_proxy {
+            store.act_as_proxy();
+        }
+        let grant = acquire_one(&mut store).unwrap();
+        map.state().texts.remove(&Key::Node(grant.node_id));
+        let renewed = store.renew(&[grant], TTL).unwrap();
+        assert_eq!(renewed.ends, [Err(Loss::Forgotten)]);
+        let quarantined = store.administration().current_quarantine().unwrap();
+        assert_eq!(quarantined.is_none(), is_proxy, "{quarantined:?}");
+    }
+}
+
+/// The clock of a file is this machine's own.
+#[test]
+fn a_clock_that_is_another_machine_s_is_compared() {
+    for has_own_clock in [false, true] {
+        let map = Map::new();
+        map.state().has_own_clock = has_own_clock;
+        let mut store = LeaseStore::opened(map.clone(), namespace()).unwrap();
+        assert_eq!(store.is_on_server(), has_own_clock);
+        let outcome = acquire_one(&mut store);
+        let is_skewed = matches!(outcome, Err(StoreError::ClockSkew { .. }));
+        assert_eq!(is_skewed, has_own_clock, "{outcome:?}");
+        assert!(!map.state().is_locked);
+    }
+}
+
+fn open_with_key(map: &Map, namespace: &Namespace) -> LeaseStore {
+    let mut store = map.open(namespace);
+    store.set_key_check(KeyCheck::Key(7));
+    store
+}
+
+fn named(name: &str) -> Namespace {
+    Namespace::new(name, Randflake).unwrap()
+}
+
+#[test]
+fn secret_is_claimed_once() {
+    let map = Map::new();
+    let mut store = open_with_key(&map, &named("orders"));
+    store.check().unwrap();
+    assert_eq!(map.state().claims_asked, 0);
+    let grant = acquire_one(&mut store).unwrap();
+    assert_eq!(map.state().claims_asked, 1);
+    store.renew(&[grant], TTL).unwrap();
+    store.release(&[grant]).unwrap();
+    let mut another = open_with_key(&map, &named("orders"));
+    another.check().unwrap();
+    acquire_one(&mut another).unwrap();
+    another.administration().start_quarantine().unwrap();
+    assert_eq!(map.state().claims_asked, 1);
+}
+
+#[test]
+fn crash_after_a_claim_leaves_a_usable_namespace() {
+    let map = Map::new();
+    map.state().fails_to_write = true;
+    acquire_one(&mut open_with_key(&map, &named("orders"))).unwrap_err();
+    assert!(map.state().has_claims_alone());
+    map.state().fails_to_write = false;
+
+    // It is the namespace's that was about to be made, and of any other for which that is meant.
+    let other = &map.other_namespace();
+    let refused = acquire_one(&mut open_with_key(other, &named("users"))).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::SecretTaken { .. }),
+        "{refused:?}"
+    );
+    assert!(other.state().has_claims_alone());
+    acquire_one(&mut open_with_key(
+        other,
+        &named("users").with_shared_secret(),
+    ))
+    .unwrap();
+    acquire_one(&mut open_with_key(&map, &named("orders"))).unwrap();
+}
+
+#[test]
+fn unreadable_claim_is_refused() {
+    let map = Map::new();
+    let rotten = "rotten".to_owned();
+    map.state().texts.insert(Key::Claim(7), rotten);
+    let refused = acquire_one(&mut open_with_key(&map, &named("orders"))).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the map: the claim of the secret of check value 00000007: it is another program's"
+    );
+    assert!(map.state().has_claims_alone());
+}
+
+#[test]
+fn a_setting_that_loses_leases_hides_no_finding() {
+    let map = Map::new();
+    let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
+    store.administration().create_namespace().unwrap();
+    map.state().fault = Some("it runs with fsync=off".to_owned());
+    let refused = store.administration().create_namespace();
+    assert!(
+        matches!(refused, Err(StoreError::FailedPrecondition(_))),
+        "{refused:?}"
+    );
+    let findings = store.administration().diagnose().unwrap();
+    let names: Vec<_> = findings.iter().map(|finding| finding.name).collect();
+    assert_eq!(names, ["setting", "quarantine"]);
+    for finding in findings {
+        let is_told = matches!(&finding.verdict, Verdict::Wrong(why) if why.contains("fsync=off"));
+        assert!(is_told, "{finding:?}");
     }
 }
