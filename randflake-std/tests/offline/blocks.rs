@@ -19,7 +19,8 @@ use randflake_std::{
 use crate::layouts::Narrow;
 
 const TTL: Duration = Duration::from_secs(3);
-/// For leases of which the keeper's next call is waited for, which is after a third, and not their end.
+/// For leases of which the keeper's next call is waited for, which is after a third, and not their
+/// end.
 const LONGER_TTL: Duration = Duration::from_secs(20);
 /// For leases that are not to end, nor to be renewed, while a test runs.
 const LONG_TTL: Duration = Duration::from_secs(300);
@@ -232,7 +233,8 @@ fn stopped_threads_hold_at_most_a_sixteenth() {
     panic!("no thread has stopped in the middle of a block");
 }
 
-/// Threads stop after a few ids, and one goes on to the end of a second: how many ids of that second all had.
+/// Threads stop after a few ids, and one goes on to the end of a second: how many ids of that
+/// second all had.
 fn issued_in_the_last_second(
     handle: &Handle<Narrow<17, 13>, randflake_core::Sparx64>,
     threads: usize,

@@ -1,5 +1,5 @@
-//! The contracts of stores, in an SQLite file. Each client of leases has a clock of its own, as processes
-//! with different ideas of the time would.
+//! The contracts of stores, in an SQLite file. Each client of leases has a clock of its own, as
+//! processes with different ideas of the time would.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

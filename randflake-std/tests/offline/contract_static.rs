@@ -1,5 +1,5 @@
-//! The contract of lease stores, as far as it goes for one node id and one process at a time; and what the file of an
-//! assigned node id brings with it.
+//! The contract of lease stores, as far as it goes for one node id and one process at a time; and
+//! what the file of an assigned node id brings with it.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! All tests of the library that need neither an engine's server nor a process of their own, as one program: most of them
-//! wait, so they run side by side.
+//! All tests of the library that need neither an engine's server nor a process of their own, as one
+//! program: most of them wait, so they run side by side.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

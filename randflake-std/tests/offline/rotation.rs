@@ -95,7 +95,8 @@ fn load(ids: &TaggedHandle, issued: &Mutex<Issued>, is_over: &AtomicBool) {
     }
 }
 
-/// Whether the last request was refused because the namespace has gone on from the first key to the second.
+/// Whether the last request was refused because the namespace has gone on from the first key to the
+/// second.
 fn is_refused_for_its_number(health: &Health) -> bool {
     let Health::NotReady { error: Some(error) } = health else {
         return false;
@@ -103,7 +104,8 @@ fn is_refused_for_its_number(health: &Health) -> bool {
     matches!(**error, StoreError::KeyNumber { stored, asked } if (stored, asked) == (number(2), number(1)))
 }
 
-/// Two rotations, of which a handle learns late: its directory gets the first key after the end of its lease.
+/// Two rotations, of which a handle learns late: its directory gets the first key after the end of
+/// its lease.
 #[test]
 fn handles_follow_two_rotations_under_load() {
     let store = store(Randflake);

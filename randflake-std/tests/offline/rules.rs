@@ -68,8 +68,8 @@ fn record(namespace_nonce: u64, since: u64) -> NamespaceRecord {
     }
 }
 
-/// A process that has seen one record of a namespace finds another one. Only a younger one follows on it: an older one is a
-/// backup's, and may have forgotten leases.
+/// A process that has seen one record of a namespace finds another one. Only a younger one follows
+/// on it: an older one is a backup's, and may have forgotten leases.
 #[test]
 fn older_record_than_seen_closes_the_namespace() {
     let spec = Randflake::SPEC;
@@ -294,7 +294,8 @@ fn copy_with_a_late_clock_learns_its_loss() {
     assert_eq!(released, (vec![Err(Loss::Released)], false));
 }
 
-/// A server was restarted and has lost nothing; its clock is the store's. The renewal is the latest that there is.
+/// A server was restarted and has lost nothing; its clock is the store's. The renewal is the latest
+/// that there is.
 #[test]
 fn shortest_lasting_ttl_outlasts_a_quarantine() {
     let is_renewed = |ttl: Duration| {

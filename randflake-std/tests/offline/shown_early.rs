@@ -1,5 +1,5 @@
-//! An engine that shows a write before its log is on the disk, as `InnoDB` does, and is killed then: what a client was told is
-//! still there afterwards.
+//! An engine that shows a write before its log is on the disk, as `InnoDB` does, and is killed
+//! then: what a client was told is still there afterwards.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -191,7 +191,8 @@ fn repeated_answer_waits_for_its_log() {
     let granted = acquire(&mut first, 1, &[NODE_ID]).unwrap().client_grant();
     server.stall();
     is_unknown(renew(&mut first, &granted, "renewal-1"));
-    // The disk is back, and the log of the renewal still on its way: only a write of this very answer brings it there.
+    // The disk is back, and the log of the renewal still on its way: only a write of this very
+    // answer brings it there.
     server.log().is_stalled = false;
     let renewed = renew(&mut second, &granted, "renewal-1").unwrap().outcomes;
     server.is_killed_and_restarted();
@@ -270,8 +271,8 @@ fn a_secret_whose_claim_was_shown_is_not_given_twice() {
     );
 }
 
-/// The end of a quarantine, and the longest TTL, are in the namespace's record, which every grant and renewal compares in
-/// its write.
+/// The end of a quarantine, and the longest TTL, are in the namespace's record, which every grant
+/// and renewal compares in its write.
 #[test]
 fn grant_keeps_the_quarantine_it_was_shown() {
     let server = Server::default();

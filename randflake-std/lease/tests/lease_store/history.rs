@@ -173,7 +173,8 @@ fn the_last_65536_leases_stay_until_they_are_old() {
     );
 }
 
-/// Whatever is removed or changed: a lease is told as it was granted, or that it is not known; never that it was not there.
+/// Whatever is removed or changed: a lease is told as it was granted, or that it is not known;
+/// never that it was not there.
 #[test]
 fn an_explanation_is_not_misled() {
     let mut world = World::new(3, 0.0, 1);
@@ -206,7 +207,8 @@ fn an_explanation_is_not_misled() {
                     other => panic!("{other:?}"),
                 }
             }
-            // One whose predecessor alone is another is known: it is the one after it that vouches for it.
+            // One whose predecessor alone is another is known: it is the one after it that vouches
+            // for it.
             let there = world.map.state().texts.get(&key).cloned();
             let is_readable = there.is_some_and(|there| there.contains("folder"));
             if let Some(after) = granted.get(nth + 1).filter(|_| is_readable) {
@@ -321,7 +323,8 @@ fn an_old_lease_is_explained_to_be_gone() {
     assert!(told.contains("400 days"), "{told}");
 }
 
-/// A store that was set back: the node id has a later lease, of which nothing is left but what it had replaced.
+/// A store that was set back: the node id has a later lease, of which nothing is left but what it
+/// had replaced.
 #[test]
 fn a_latest_lease_that_was_set_back_is_noticed() {
     let mut world = World::new(3, 0.0, 1);

@@ -99,7 +99,8 @@ fn a_lease_from_elsewhere_tells_it_too() {
     assert_eq!(cause(&map), Some(QuarantineCause::Lost));
 }
 
-/// With leases in it, and in a layout of other ticks: the quarantine is until the lost lease ends, by that layout.
+/// With leases in it, and in a layout of other ticks: the quarantine is until the lost lease ends,
+/// by that layout.
 #[test]
 fn a_namespace_of_other_terms_is_no_outage() {
     let (map, mut store, grant) = forgotten();
@@ -298,8 +299,8 @@ fn a_second_drop_ends_the_first() {
     assert_eq!(left, [Key::Namespace]);
 }
 
-/// Whoever had a lease before the drop, or has seen the mark, acquires as anybody does once the quarantine is over: however
-/// soon after the drop the namespace was opened again.
+/// Whoever had a lease before the drop, or has seen the mark, acquires as anybody does once the
+/// quarantine is over: however soon after the drop the namespace was opened again.
 #[test]
 fn old_holders_do_not_close_a_reopened_namespace() {
     let namespace = Namespace::new("orders", Randflake).unwrap();
@@ -406,8 +407,8 @@ fn acquire_for_longest(map: &Map, namespace: &Namespace) -> Result<Grant, StoreE
     Ok(acquired.grants[0])
 }
 
-/// The clock that grants is ahead by as much as is allowed of the one that sets the quarantine. Rounded up together, the
-/// TTL and the skew are up to a tick shorter than each alone.
+/// The clock that grants is ahead by as much as is allowed of the one that sets the quarantine.
+/// Rounded up together, the TTL and the skew are up to a tick shorter than each alone.
 #[test]
 fn a_quarantine_outlasts_every_lease_in_any_tick() {
     for (tick_ms, longest) in [(64_000, 40), (8_000, 60), (1_000, 60), (256, 60)] {

@@ -241,7 +241,8 @@ impl DriftingClock {
         self.monotonic.advance_ms(ms(span));
     }
 
-    /// Renews as the store's clock drifts, until that is refused or the clock is half a minute ahead; gives the refusal.
+    /// Renews as the store's clock drifts, until that is refused or the clock is half a minute
+    /// ahead; gives the refusal.
     fn drift(&self, store: &mut LeaseStore, grant: &mut Grant) -> Option<StoreError> {
         for _ in 0..40 {
             self.pass(PAUSE);
@@ -255,7 +256,8 @@ impl DriftingClock {
     }
 }
 
-/// The server is replaced by one with the right time and an early state, and the holder is cut off from it.
+/// The server is replaced by one with the right time and an early state, and the holder is cut off
+/// from it.
 #[test]
 fn lease_renewed_by_a_drifting_clock_stays_taken() {
     let clock = DriftingClock::new();

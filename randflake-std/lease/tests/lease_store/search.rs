@@ -75,7 +75,8 @@ fn a_released_node_id_is_found_at_once() {
     }
 }
 
-/// Without hints, in a namespace of 131,072 node ids: reads and records that an acquire takes on average.
+/// Without hints, in a namespace of 131,072 node ids: reads and records that an acquire takes on
+/// average.
 #[test]
 fn third_read_is_rare_up_to_99_percent() {
     const CLIENTS: u32 = 200;

@@ -1,4 +1,5 @@
-//! Engine in memory that counts requests, and a namespace whose leases are known beside its records.
+//! Engine in memory that counts requests, and a namespace whose leases are known beside its
+//! records.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -243,7 +244,8 @@ pub(crate) struct State {
     pub(crate) fails_to_write: bool,
     /// Whether nothing from a key on can be removed.
     pub(crate) fails_to_remove_from: Option<Key>,
-    /// The texts and the time when the next write arrives, which others have changed since it was sent.
+    /// The texts and the time when the next write arrives, which others have changed since it was
+    /// sent.
     pub(crate) meanwhile: Option<(BTreeMap<Key, String>, Duration)>,
     /// Setting by which the engine would lose what it answers.
     pub(crate) fault: Option<String>,
@@ -253,7 +255,8 @@ pub(crate) struct State {
     pub(crate) is_locked: bool,
     /// The TTL that was told last.
     pub(crate) ttl: Option<Duration>,
-    /// How many earlier leases of a node id a store opened from now on keeps, if not as many as all engines.
+    /// How many earlier leases of a node id a store opened from now on keeps, if not as many as all
+    /// engines.
     pub(crate) history: Option<u64>,
     /// The latest end of a lease that the last write has told.
     pub(crate) latest_end_unix_ms: u64,

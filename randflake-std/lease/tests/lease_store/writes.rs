@@ -74,8 +74,8 @@ fn creating_an_existing_counter_writes_nothing() {
     assert_eq!(world.map.state().writes, writes);
 }
 
-/// The record is gone and leases are there: the namespace is not new, whatever the engine says, and whichever node id is asked
-/// for.
+/// The record is gone and leases are there: the namespace is not new, whatever the engine says, and
+/// whichever node id is asked for.
 #[test]
 fn a_namespace_without_record_that_has_leases_is_lost() {
     let mut world = World::new(3, 0.0, 1);
@@ -118,7 +118,8 @@ fn vain_search_is_noted_with_a_fingerprint() {
     assert!(world.map.state().texts.keys().any(is_hint));
 }
 
-/// An older program acquires after the upgrade has looked for such leases and before it is announced.
+/// An older program acquires after the upgrade has looked for such leases and before it is
+/// announced.
 #[test]
 fn an_upgrade_looks_for_older_holders_once_more() {
     let mut world = World::new(3, 0.0, 1);

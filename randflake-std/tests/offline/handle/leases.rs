@@ -13,8 +13,9 @@ use super::{
     LONGER_TTL, PATIENCE, SECOND, TTL, builder, eventually, live, node_id, store, store_for,
 };
 
-/// Takes the handle's lease away, which cannot be renewed any more though its interval stays its own, and waits until
-/// another is there. Again and again: a renewal of the handle may have come between.
+/// Takes the handle's lease away, which cannot be renewed any more though its interval stays its
+/// own, and waits until another is there. Again and again: a renewal of the handle may have come
+/// between.
 fn replaced(store: &MemoryStore, handle: &Handle, mut meanwhile: impl FnMut()) {
     // Another node id may begin in the same second.
     let name = |lease: Lease<Randflake>| (lease.node_id(), lease.start());
@@ -32,7 +33,8 @@ fn replaced(store: &MemoryStore, handle: &Handle, mut meanwhile: impl FnMut()) {
 
 #[test]
 fn a_lease_is_renewed_long_after_its_first_end() {
-    // A keeper that does not run for most of a TTL is late, and loses its lease: then with a longer one.
+    // A keeper that does not run for most of a TTL is late, and loses its lease: then with a longer
+    // one.
     let is_renewed = [TTL * 3, TTL * 12, TTL * 48]
         .into_iter()
         .any(outlives_its_first_end);

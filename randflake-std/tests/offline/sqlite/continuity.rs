@@ -119,7 +119,8 @@ fn an_emptied_database_is_a_deleted_one() {
     recovers_after(&place, &mut place.open(), UNKNOWN);
 }
 
-/// Its holder does not know yet, and nothing in the new store tells of it: another node id, of a later tick.
+/// Its holder does not know yet, and nothing in the new store tells of it: another node id, of a
+/// later tick.
 #[test]
 fn replacing_store_leases_elsewhere_and_later() {
     let place = Place::new();

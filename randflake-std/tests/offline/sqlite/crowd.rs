@@ -129,7 +129,8 @@ fn grants_of_a_killed_process_are_not_repeated() {
     acquire(&mut store).unwrap();
 }
 
-/// Whoever holds the lock is stopped in the middle of an operation, as by a debugger or a frozen container.
+/// Whoever holds the lock is stopped in the middle of an operation, as by a debugger or a frozen
+/// container.
 #[cfg(unix)]
 #[test]
 fn process_stopped_in_an_operation_is_named() {

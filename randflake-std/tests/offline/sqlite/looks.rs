@@ -103,7 +103,8 @@ fn looks_and_opens_end_no_own_transaction() {
     let connection = Connection::open(place.database()).unwrap();
     connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
     assert_eq!(store.look().unwrap(), Look::Same);
-    // Without a lock file an opening looks whether the file is another program's; the link ends it before it waits.
+    // Without a lock file an opening looks whether the file is another program's; the link ends it
+    // before it waits.
     fs::remove_file(place.lock()).unwrap();
     std::os::unix::fs::symlink("nothing", place.path("leases.db-wal")).unwrap();
     assert!(failed_precondition(place.try_open(&place.database())).contains("-wal"));
@@ -160,7 +161,8 @@ fn new_store_waits_only_beside_a_running_process() {
     grants_soon(&place);
 }
 
-/// With the lock file, as `cp -a backup/. state/` does. Each has the count of writes that the other one lacks.
+/// With the lock file, as `cp -a backup/. state/` does. Each has the count of writes that the other
+/// one lacks.
 #[cfg(target_os = "linux")]
 #[test]
 fn next_start_notices_overwritten_files() {
@@ -177,7 +179,8 @@ fn next_start_notices_overwritten_files() {
     quarantined(&mut place.open());
 }
 
-/// Issues until it is refused, which a look each second sees to: with the usual TTL the next renewal is too late.
+/// Issues until it is refused, which a look each second sees to: with the usual TTL the next
+/// renewal is too late.
 fn ends<T>(mut issue: impl FnMut() -> Option<T>) {
     let begun = Instant::now();
     while issue().is_some() {

@@ -1,5 +1,6 @@
-//! System calls that fail: this program's own `write` and its like stand before the C library's, for SQLite and the
-//! standard library alike, and do as they are told in the thread that asked for it.
+//! System calls that fail: this program's own `write` and its like stand before the C library's,
+//! for SQLite and the standard library alike, and do as they are told in the thread that asked for
+//! it.
 
 #![expect(unsafe_code, reason = "these functions are the C library's")]
 
@@ -33,8 +34,8 @@ thread_local! {
     static PLAN: Cell<Option<Plan>> = const { Cell::new(None) };
 }
 
-/// Does something in which one call that writes or syncs fails, after so many that do not, or each from there on. Says
-/// whether it came to that.
+/// Does something in which one call that writes or syncs fails, after so many that do not, or each
+/// from there on. Says whether it came to that.
 pub(crate) fn with_fault<T>(
     sound: u32,
     fault: Fault,

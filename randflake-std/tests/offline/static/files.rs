@@ -160,7 +160,8 @@ fn is_lost(store: &mut LeaseStore, why: &str) {
     );
 }
 
-/// What the process has seen is written again by its next renewal; until then it would be forgotten if it were killed.
+/// What the process has seen is written again by its next renewal; until then it would be forgotten
+/// if it were killed.
 #[cfg(unix)]
 #[test]
 fn overwritten_file_is_noticed_by_its_holder() {
