@@ -16,7 +16,7 @@ use randflake_std::{
     SystemClock,
 };
 
-use crate::layouts::Narrow;
+use crate::fixtures::Narrow;
 
 const TTL: Duration = Duration::from_secs(3);
 /// For leases of which the keeper's next call is waited for, which is after a third, and not their

@@ -23,8 +23,8 @@ use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Handle
 use tokio::runtime::{self, Runtime};
 use tokio::time::sleep;
 
-use crate::gate::Gate;
-use crate::layouts::{Narrow, SLOW_TTL, Slow};
+use crate::fixtures::Gate;
+use crate::fixtures::{Narrow, SLOW_TTL, Slow};
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -16,7 +16,7 @@ use randflake_std::lease::{
 use randflake_std::{BuildError, Builder, ExactSystemClock, Handle, Randflake, Secret};
 use tempfile::TempDir;
 
-use crate::layouts::Narrow;
+use crate::fixtures::Narrow;
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);

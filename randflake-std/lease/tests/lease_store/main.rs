@@ -6,11 +6,18 @@
     reason = "a test fails by panicking"
 )]
 
+#[cfg(feature = "testkit")]
+mod contract_memory;
+#[cfg(feature = "testkit")]
+mod copies;
 mod history;
 mod losses;
 mod operations;
+mod record_texts;
 mod renewals;
+mod rules;
 mod search;
+mod shown_early;
 #[path = "../../../tests/watched/mod.rs"]
 mod watched;
 mod world;

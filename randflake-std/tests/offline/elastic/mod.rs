@@ -23,7 +23,7 @@ use randflake_std::{
     BuildError, Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Snowflake,
 };
 
-use crate::layouts::{Narrow, SLOW_TTL, Slow};
+use crate::fixtures::{Narrow, SLOW_TTL, Slow};
 
 const TTL: Duration = Duration::from_secs(3);
 /// For leases of which the keeper's next call is waited for, which is after a third, or the quiet

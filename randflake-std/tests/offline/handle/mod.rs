@@ -18,8 +18,8 @@ use randflake_std::{
     Secret, Snowflake,
 };
 
-use crate::gate::Gate;
-use crate::layouts::{Narrow, SLOW_TTL, Slow};
+use crate::fixtures::Gate;
+use crate::fixtures::{Narrow, SLOW_TTL, Slow};
 
 const TTL: Duration = Duration::from_secs(3);
 /// For leases of which the keeper's next call is waited for, which is after a third, and not their

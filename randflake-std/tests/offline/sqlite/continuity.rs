@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use super::looks::is_lost;
 use super::{
-    Place, TTL, acquire, failed_precondition, grants_soon, namespace, processes, quarantined,
+    Place, TTL, acquire, failed_precondition, grants_soon, namespace, quarantined, spawn_role,
 };
 
 /// Puts a file's earlier content back, into the same file.
@@ -425,7 +425,7 @@ pub(crate) fn reader(path: &Path) {
 fn new_database_ignores_remains_of_a_deleted_one() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
-    let mut other = processes::spawn("reader", &place, "");
+    let mut other = spawn_role("reader", &place, "");
     let mut lines = BufReader::new(other.stderr.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "read 1");
     assert!(place.files().contains(&"leases.db-journal".to_owned()));

@@ -13,7 +13,7 @@ use randflake_std::ExactSystemClock;
 use randflake_std::lease::{Grant, SqliteStore, StoreError};
 use randflake_std::randflake_core::Clock as _;
 
-use super::{Place, TTL, acquire, namespace, processes};
+use super::{Place, TTL, acquire, namespace, spawn_role};
 
 const CROWD: usize = 100;
 
@@ -67,7 +67,7 @@ pub(crate) fn acquirer(path: &Path, acquires: &str) {
 }
 
 fn spawn(place: &Place, acquires: u32) -> Child {
-    processes::spawn("acquirer", place, &acquires.to_string())
+    spawn_role("acquirer", place, &acquires.to_string())
 }
 
 /// Node id, start and end of each grant that a process has reported.

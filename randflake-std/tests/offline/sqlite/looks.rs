@@ -15,7 +15,7 @@ use randflake_std::{Builder, Health, Plain, Randflake};
 use rusqlite::Connection;
 
 use super::{
-    Place, TTL, acquire, failed_precondition, grants_soon, namespace, processes, quarantined,
+    Place, TTL, acquire, failed_precondition, grants_soon, namespace, quarantined, spawn_role,
 };
 
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -108,7 +108,7 @@ fn looks_and_opens_end_no_own_transaction() {
     fs::remove_file(place.lock()).unwrap();
     std::os::unix::fs::symlink("nothing", place.path("leases.db-wal")).unwrap();
     assert!(failed_precondition(place.try_open(&place.database())).contains("-wal"));
-    let mut other = processes::spawn("reader", &place, "");
+    let mut other = spawn_role("reader", &place, "");
     assert!(!other.wait().unwrap().success(), "it could read");
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn holder(path: &Path) {
 }
 
 fn start_holder(place: &Place) -> Child {
-    let mut child = processes::spawn("holder", place, "");
+    let mut child = spawn_role("holder", place, "");
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "granted");
     child

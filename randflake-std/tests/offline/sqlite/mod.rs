@@ -8,20 +8,17 @@
 
 mod continuity;
 mod crowd;
-mod damage;
 mod engine;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-mod faults;
+pub(crate) mod faults;
 mod files;
 mod looks;
-mod processes;
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-pub(crate) mod system_calls;
 
 use core::time::Duration;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::{env, fs};
 
 use randflake_core::{Clock, Layout, ManualClock};
 use randflake_std::Randflake;
@@ -161,4 +158,38 @@ fn failed_precondition<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> S
         Err(StoreError::FailedPrecondition(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
+}
+
+const ROLE: &str = "SQLITE_TEST_ROLE";
+const STORE: &str = "SQLITE_TEST_STORE";
+const DETAIL: &str = "SQLITE_TEST_DETAIL";
+
+/// What a process does that [`spawn_role`] has started; in the tests' own process, nothing.
+#[test]
+fn role() {
+    let Ok(role) = env::var(ROLE) else {
+        return;
+    };
+    let (store, detail) = (env::var(STORE).unwrap(), env::var(DETAIL).unwrap());
+    match &*role {
+        "acquirer" => crowd::acquirer(Path::new(&store), &detail),
+        "holder" => looks::holder(Path::new(&store)),
+        "reader" => continuity::reader(Path::new(&store)),
+        _ => panic!("{role}"),
+    }
+}
+
+/// A process that reports on its standard error.
+fn spawn_role(role: &str, place: &Place, detail: &str) -> Child {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "sqlite::role", "--nocapture"]);
+    command
+        .env(ROLE, role)
+        .env(STORE, place.database())
+        .env(DETAIL, detail);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command.spawn().unwrap()
 }

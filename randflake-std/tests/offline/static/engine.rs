@@ -5,7 +5,7 @@ use randflake_std::unstable::rules::{Before, Entry, Key, Keys, Removal, Write, W
 
 use super::{NODE, Place};
 #[cfg(all(target_os = "linux", target_pointer_width = "64", feature = "sqlite"))]
-use crate::sqlite::system_calls::{Fault, with_fault};
+use crate::sqlite::faults::{Fault, with_fault};
 
 fn state(engine: &mut dyn Engine) -> (String, Vec<Key>) {
     let asked = [Keys::One(Key::Namespace), Keys::One(Key::Node(NODE))];

@@ -1,21 +1,20 @@
 //! Rules of leases under the worst engines and clocks.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::{Clock, ManualClock};
-use randflake_std::lease::{
-    ASSUMED_MAX_TTL, AcquireRequest, Grant, MAX_TTL_LIMIT, MemoryStore, Namespace, NodeIds,
-    QuarantineCause, StoreError, Token,
-};
-use randflake_std::unstable::rules::{
+use randflake_core::{Layout, Randflake};
+use randflake_lease::ExactSystemClock;
+use randflake_lease::unstable::rules::{
     self, Acquire, Caller, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Observed,
     QuarantineReason, VERSION, Versions, View,
 };
-use randflake_std::{ExactSystemClock, Layout, Randflake};
+use randflake_lease::{
+    ASSUMED_MAX_TTL, AcquireRequest, Grant, MAX_TTL_LIMIT, MemoryStore, Namespace, NodeIds,
+    QuarantineCause, StoreError, Token,
+};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -319,7 +318,7 @@ fn shortest_lasting_ttl_outlasts_a_quarantine() {
         .unwrap()
         .min_lasting_ttl();
     assert_eq!(least, Duration::from_secs(35));
-    let snowflake = Namespace::new("orders", randflake_std::Snowflake).unwrap();
+    let snowflake = Namespace::new("orders", randflake_core::Snowflake).unwrap();
     assert_eq!(snowflake.min_lasting_ttl(), Duration::from_secs(32));
     assert!(is_renewed(least));
     for short in [5, 15, 25, 30] {

@@ -1,20 +1,12 @@
 //! Random histories of clients, some of them copies of others, watched by the referee.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
-
 use core::time::Duration;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use randflake_core::{Field, LayoutFields, LayoutSpec, ManualClock};
-use randflake_std::lease::{
-    AcquireRequest, Grant, MemoryStore, Namespace, NodeIds, StoreError, Token,
-};
-use randflake_std::{Layout, Plain};
+use randflake_core::{Layout, Plain};
+use randflake_lease::{AcquireRequest, Grant, MemoryStore, Namespace, NodeIds, StoreError, Token};
 
 use randflake_lease::testkit::referee::Referee;
 

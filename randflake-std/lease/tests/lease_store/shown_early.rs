@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use randflake_core::ManualClock;
-use randflake_std::Randflake;
-use randflake_std::lease::{
+use randflake_core::Randflake;
+use randflake_lease::unstable::engine::{Ask, Engine, Profile, Reading};
+use randflake_lease::unstable::rules::{Continuity, Key, Keys, Removal, Write, WriteOutcome};
+use randflake_lease::{
     AcquireRequest, Acquisition, ClientGrant, ClientRenewal, EngineError, Grant, KeyCheck,
     LeaseStore, MemoryStore, Namespace, NodeIds, RequestId, StoreError, Token,
 };
-use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
-use randflake_std::unstable::rules::{Continuity, Key, Keys, Removal, Write, WriteOutcome};
 
 const TTL: u64 = 60;
 const NODE_ID: u32 = 7;

@@ -1,14 +1,12 @@
 //! Contracts of stores, in memory.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, Verdict};
-use randflake_std::unstable::engine::{Ask, Reading};
+use randflake_lease::unstable::engine::{Ask, Reading};
+use randflake_lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, Verdict};
 
 use crate::watched::{Watcher, watched};
 use randflake_lease::testkit::counters::Counters;

@@ -2,11 +2,11 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::{KeyCheck, QuarantineCause, Token};
-use randflake_std::unstable::rules::{
+use randflake_core::{KeyNumber, Layout, Randflake};
+use randflake_lease::unstable::rules::{
     CounterRecord, DeviceRecord, HistoryLink, NamespaceRecord, NodeRecord, SecretClaim,
 };
-use randflake_std::{KeyNumber, Layout, Randflake};
+use randflake_lease::{KeyCheck, QuarantineCause, Token};
 
 const FIRST: u8 = 1;
 const TOKEN: u128 = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
