@@ -1,7 +1,7 @@
 //! Files and directories that hold keys, leases and counters: the one rule of whom they may belong
 //! to.
 //!
-//! Whoever can put such a file in place, or change it, decides which ids are issued. So on Unix:
+//! A user who can create or change such a file decides which ids are issued. So on Unix:
 //!
 //! - Files, directories and links belong to the user that this process runs as (its effective uid),
 //!   or to root.
@@ -239,7 +239,7 @@ pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
 pub fn follow(path: &Path) -> Result<PathBuf, FileRefusal> {
     let mut place = path.to_owned();
     for _ in 0..MOST_LINKS {
-        // What is not there, or not to be seen, is for whoever opens it to say.
+        // A file that is missing or hidden is reported when it is opened.
         let Ok(metadata) = place.symlink_metadata() else {
             return Ok(place);
         };

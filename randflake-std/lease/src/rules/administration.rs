@@ -48,7 +48,7 @@ pub fn quarantine(view: &View, caller: &Caller<'_>) -> Decision<Duration> {
         let why = "there is no such namespace: whoever leases makes it, and it waits then if the store may have lost it";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
-    // Whoever administers may not know the longest TTL, so the stored one counts.
+    // An operator may not know the longest TTL, so the stored one counts.
     decide(existing_state(view, caller), |state| {
         state.quarantine(view, caller.seen, QuarantineCause::Asked);
         Ok(state.quarantine_left())

@@ -1,4 +1,4 @@
-//! What a caller of the rules brings: its terms and clock, and what its process has observed.
+//! The caller of a rule: its terms and clock, and what its process has observed.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -50,7 +50,7 @@ impl CurrentLease {
         // A serial at or above ours with an unknown nonce: somebody with the same grant has
         // written, so a copy of this process exists.
         let is_by_a_copy = |(serial, _)| record.serial >= serial && !self.wrote(record);
-        // The tokens agree: the record is of this very grant, whoever wrote it last.
+        // The tokens agree: the record is of this very grant, even if a copy wrote it last.
         if record.is_of(grant) {
             if !record.held {
                 return Some(Loss::Released);

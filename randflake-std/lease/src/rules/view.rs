@@ -1,4 +1,5 @@
-//! What was read from a store: records, and the store time, one reading of its clock per operation.
+//! View of a store: the records that were read, and the store time, one reading of its clock per
+//! operation.
 
 use core::time::Duration;
 

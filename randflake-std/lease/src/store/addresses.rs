@@ -1,4 +1,4 @@
-//! Which address of a server is asked next, and how long it may take.
+//! Addresses of a server: their order, and the time limit of each.
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::net::{IpAddr, SocketAddr};

@@ -67,7 +67,7 @@ impl Administration<'_> {
     ///
     /// [`StoreError::NotNew`], and as for [`acquire`](LeaseStore::acquire).
     pub fn end_quarantine(&mut self) -> Result<(), StoreError> {
-        // Whoever leases one after this look has ended the quarantine itself.
+        // A client that leases one after this look has ended the quarantine itself.
         let has_leases = self.store.ready()?.has_leases()?;
         self.store
             .administer(|view, caller| end_quarantine(view, caller, has_leases))

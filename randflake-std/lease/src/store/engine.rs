@@ -1,4 +1,4 @@
-//! What an engine does for the rules.
+//! The contract of an engine.
 
 use core::fmt::Debug;
 use core::time::Duration;

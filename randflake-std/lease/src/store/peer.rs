@@ -143,7 +143,7 @@ impl ExpectedPeer {
     /// What the server says, until it closes the connection or pauses. `None` if it is not there,
     /// or waits for more: then it may be busy.
     fn greet(&self, greeting: &[u8]) -> Option<Vec<u8>> {
-        // Whoever is there may send without end.
+        // The peer may send without end.
         const ENOUGH: usize = 512;
         let connect =
             |address, attempt: &Attempt| TcpStream::connect_timeout(&address, attempt.limit);

@@ -1,4 +1,4 @@
-//! Whether the file's volume outlives the machine, the pod or the container.
+//! Volumes of files: whether one outlives the machine, the pod or the container.
 
 use std::path::Path;
 

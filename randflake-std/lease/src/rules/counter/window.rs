@@ -1,4 +1,4 @@
-//! Which numbers a counter may reserve next, and where it may go on.
+//! Windows of numbers: those that a counter may reserve next, and where it may go on.
 
 use core::time::Duration;
 

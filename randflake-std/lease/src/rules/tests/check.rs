@@ -1,4 +1,4 @@
-//! What a holder learns by a look, which writes nothing.
+//! Checks of leases between renewals, which write nothing.
 
 use super::*;
 use crate::rules::{LeaseCheck, check};

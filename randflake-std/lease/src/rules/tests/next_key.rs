@@ -1,4 +1,4 @@
-//! How the key of tagged UUIDs is rotated, and who leases under which.
+//! Rotation of the key of tagged UUIDs, and leases under each number.
 
 use super::*;
 use crate::rules::{Acquire, Decision, KeyCheck, NamespaceState, acquire, create, next_key, renew};
@@ -54,7 +54,7 @@ fn renewed(world: &World) -> Result<Vec<Result<NodeRecord, Loss>>, StoreError> {
 #[test]
 fn the_next_key_is_the_only_thing_that_changes() {
     let (first, second) = (tagged(1, 7), tagged(2, 8));
-    // Whoever gives the command, with a key or without.
+    // Operators may give the command with a key or without.
     for asked in [None, Some(first), Some(second)] {
         let world = world(first, asked);
         let Decision { change, answer } = next_key(&world.view, second, &world.caller());

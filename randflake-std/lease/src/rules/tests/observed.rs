@@ -1,4 +1,4 @@
-//! What a process remembers of a namespace and its leases.
+//! Observations of a process: the namespace and its leases.
 
 use super::*;
 use crate::rules::NodeChange;

@@ -1,4 +1,4 @@
-//! How leases end early.
+//! Releases: leases that end early.
 
 use super::*;
 use crate::rules::{Decision, release};

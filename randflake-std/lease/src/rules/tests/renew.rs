@@ -1,4 +1,4 @@
-//! How long leases last.
+//! Renewals: the length of leases, and their losses.
 
 use core::slice;
 

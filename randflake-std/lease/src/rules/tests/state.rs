@@ -1,4 +1,4 @@
-//! Whether a namespace grants, and what its store has forgotten.
+//! State of a namespace: whether it grants, and what its store has forgotten.
 
 use super::*;
 use crate::rules::{KeyCheck, NamespaceState};

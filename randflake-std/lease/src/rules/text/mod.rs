@@ -13,7 +13,7 @@ use super::base36::{self, Base36};
 /// The highest version of records that this program reads and writes.
 pub const VERSION: u8 = 1;
 
-/// Versions and tail of a record: what is kept of it whoever writes it again.
+/// Versions and tail of a record: every program keeps them when it writes the record again.
 ///
 /// A version may add fields behind those of the one before it, without asking more of readers:
 /// programs that do not know them carry them along through renewals, releases and replacements. So

@@ -1,4 +1,4 @@
-//! What the file holds: whose it is, and the records that there is room for.
+//! Content of the file: its owner, and the records that there is room for.
 
 use std::collections::BTreeMap;
 

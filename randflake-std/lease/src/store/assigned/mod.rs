@@ -114,7 +114,7 @@ pub(in crate::store) struct StaticFile {
     /// Name of the namespace.
     namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
-    /// From the first look at the node id on: whoever looks at it is about to lease it.
+    /// From the first look at the node id on: a caller that looks at it is about to lease it.
     file: Option<LockedFile>,
     /// It has had the lock: from then on it makes no file, since only who begins does.
     has_begun: bool,

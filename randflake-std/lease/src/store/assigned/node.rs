@@ -1,4 +1,4 @@
-//! Where a node id comes from.
+//! Sources of an assigned node id.
 
 use core::str::FromStr;
 use std::env;

@@ -1,5 +1,5 @@
-//! What a store's URL says of encryption: in the words of PostgreSQL's own clients, the same for
-//! all stores.
+//! Options of encryption in a store's URL, in the words of PostgreSQL's clients, the same for all
+//! stores.
 
 #[cfg(feature = "tls")]
 mod certificates;
@@ -67,7 +67,7 @@ impl Files {
             .filter_map(|name| Some((name, PathBuf::from(location.option(name)?))));
         let files = Self(named.collect());
         match files.0.first() {
-            // Whoever names certificates believes that the connection is encrypted.
+            // A user who names certificates believes that the connection is encrypted.
             Some((name, _)) if !is_encrypted => Err(location.refused(&format!(
                 "names {name}, and its connection is not encrypted: encrypt it ({})",
                 location.scheme.encrypts_by

@@ -1,4 +1,4 @@
-//! Where a URL leads, in parts.
+//! Parts of a URL: scheme, address, user and options.
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::net::Ipv6Addr;

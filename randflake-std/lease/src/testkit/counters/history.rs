@@ -74,7 +74,7 @@ impl History {
         self.reserved.last().map_or(1, Segment::end)
     }
 
-    /// The referee: numbers only grow, whoever reserves them, so none is reserved twice.
+    /// The referee: numbers only grow, over all clients, so none is reserved twice.
     fn note(&mut self, segment: Segment) {
         assert!(segment.first() >= self.end(), "{segment:?} after {self:?}");
         self.reserved.push(segment);

@@ -38,7 +38,7 @@ pub fn counters_with_steps_share_no_number(backend: &impl Counters) {
             store.counter().create().unwrap();
             let reserved = store.counter().reserve(3).unwrap();
             assert_eq!((reserved.first(), reserved.end()), (first, first + 15));
-            // Whoever says nothing goes on as it counts.
+            // Without terms a client goes on as the counter counts.
             let other = backend
                 .open_counter(&namespace(&name))
                 .counter()

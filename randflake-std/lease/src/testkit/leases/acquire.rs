@@ -246,8 +246,8 @@ pub fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     assert_eq!(store.list().unwrap().len(), 2);
 }
 
-/// The longest TTL is a term as the layout is: whoever leases without naming it means the default
-/// one. Whoever leases nothing takes what is stored.
+/// The longest TTL is a term as the layout is: a client that leases without
+/// naming it means the default one. A client that leases nothing takes the stored one.
 pub fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl Backend) {
     let hour = eight("orders").with_max_ttl(Duration::from_secs(3_600));
     let mut store = backend.open(&hour).unwrap();

@@ -250,7 +250,7 @@ pub fn a_secret_is_of_one_namespace(backend: &impl Backend) {
         acquire_one(&mut open_under(backend, &eight(name), KeyCheck::Plain), 1);
     }
 
-    // Whoever has no key makes the namespace, and who brings one is refused all the same.
+    // A client without a key makes the namespace, and one with a key is refused all the same.
     let mut keyless = backend.open(&eight("devices")).unwrap();
     acquire_one(&mut keyless, 1);
     is_taken(

@@ -264,7 +264,7 @@ pub fn tick_at(now: Duration) -> u64 {
 pub fn declared_new(url: &str, mut store: LeaseStore) -> Result<LeaseStore, StoreError> {
     static DECLARED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     let place = (url.to_owned(), store.namespace().name().to_owned());
-    // Kept meanwhile: whoever starts at the same time waits for it.
+    // Kept meanwhile: a test that starts at the same time waits for it.
     let mut declared = DECLARED.lock().unwrap();
     if !declared.contains(&place) {
         store.administration().end_quarantine()?;
