@@ -188,7 +188,7 @@ fn home() -> TempDir {
     home
 }
 
-fn tool(home: &Path) -> Command {
+pub(crate) fn tool(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
     command
         .env_clear()

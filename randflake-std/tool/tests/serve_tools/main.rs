@@ -24,6 +24,7 @@ mod server;
 
 use std::env;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// What a variable says.
 fn told(variable: &str) -> PathBuf {
@@ -31,4 +32,13 @@ fn told(variable: &str) -> PathBuf {
     found
         .unwrap_or_else(|| panic!("{variable} is not set: `cargo xtask serve` sets it"))
         .into()
+}
+
+impl server::Server {
+    /// The tool, with the server's store and the secret of `default`.
+    fn tool(&self) -> Command {
+        let mut command = server::tool(self.path("state").parent().unwrap());
+        command.env("RANDFLAKE_KEY", server::KEY);
+        command
+    }
 }
