@@ -123,7 +123,7 @@ def given(rows, has_nodes):
         most=every.most,
         knows=every.knows,
         max_ttl_ms=every.asked_ttl_ms,
-        seal=every.seal,
+        seal=every.key_check,
         fresh_origin=every.fresh_origin,
         fresh_nonce=every.fresh_nonce,
         seen=seen,
