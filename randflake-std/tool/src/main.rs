@@ -18,14 +18,12 @@ mod layout;
 mod max_ttl;
 mod output;
 mod secret;
-mod state_directory;
 mod store;
 mod wait;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-
 use cli::Cli;
 
 fn main() -> ExitCode {

@@ -1,17 +1,15 @@
 //! The secret of ids: where it comes from, and how the first one is made.
 
-use std::env;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use randflake_std::private_file::{self, Readers};
 use randflake_std::{Secret, SecretError};
 
 use crate::failure::{Failure, say};
-use crate::state_directory;
-use crate::store::StoreArgs;
+use crate::store::{self, StoreArgs};
 
 const VARIABLE: &str = "RANDFLAKE_KEY";
 
@@ -82,7 +80,7 @@ impl SecretArgs {
         } else if let Some(path) = credential() {
             SecretSource::Credential(path)
         } else {
-            SecretSource::Default(state_directory::path()?.join("key"))
+            SecretSource::Default(store::state_directory()?.join("key"))
         })
     }
 
@@ -251,7 +249,7 @@ fn is_not_found(error: &SecretError) -> bool {
 fn make(path: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::failed(format!("secret file {}: {error}", path.display()));
     let directory = path.parent().unwrap_or(path);
-    state_directory::create(directory)?;
+    store::create_state_directory(directory)?;
     // A name of its own for each draft: two processes that start at once must not write to one
     // file.
     let random = getrandom::u64().map_err(Failure::failed)?;

@@ -1,8 +1,9 @@
-//! The options that choose a store and a namespace, and what opens them.
+//! Options that name a lease store, and the default state directory.
 
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use std::env;
 use std::io::Read;
 use std::path::{self, Path, PathBuf};
 
@@ -15,7 +16,6 @@ use randflake_std::{Randflake, private_file};
 use crate::failure::{Failure, say};
 use crate::layout::{LayoutArgs, LayoutChoice};
 use crate::max_ttl::{self, NamedTtl};
-use crate::state_directory;
 use crate::wait::WaitArgs;
 
 /// Longest URL in a file, in bytes: a file that was named by mistake is not read whole.
@@ -293,12 +293,12 @@ fn shown(url: &str) -> Result<String, Failure> {
 /// The URL of a default store that may be made by opening it: its directory is made here. Those of other stores are not, as a
 /// mistyped path would make a second store that knows nothing of the first one's leases.
 fn made_default_url() -> Result<String, Failure> {
-    state_directory::create(&state_directory::path()?)?;
+    create_state_directory(&state_directory()?)?;
     default_url()
 }
 
 fn default_url() -> Result<String, Failure> {
-    let path = state_directory::path()?.join("leases.db");
+    let path = state_directory()?.join("leases.db");
     match path.to_str() {
         Some(path) => Ok(format!("sqlite:{path}")),
         None => Err(Failure::failed(format!(
@@ -523,6 +523,33 @@ impl Debug for GivenUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("GivenUrl(..)")
     }
+}
+
+const ALTERNATIVES: &str = "set XDG_STATE_HOME to the absolute path of a directory that may be written, or \
+                            give both --key-file (or RANDFLAKE_KEY) and --store (or RANDFLAKE_STORE)";
+
+/// `$XDG_STATE_HOME/randflake`, or `~/.local/state/randflake` when that variable is not an absolute path
+/// (XDG Base Directory Specification 0.8).
+pub(crate) fn state_directory() -> Result<PathBuf, Failure> {
+    // The specification has relative paths ignored: with them the current directory would choose the secret.
+    let is_absolute = |path: &PathBuf| path.is_absolute();
+    let state_home = env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(is_absolute);
+    let home = || env::home_dir().filter(is_absolute);
+    // Services often have no home directory, so the message says what to give instead.
+    let Some(state_home) = state_home.or_else(|| Some(home()?.join(".local/state"))) else {
+        return Err(Failure::failed(format!(
+            "there is no home directory: {ALTERNATIVES}"
+        )));
+    };
+    Ok(state_home.join("randflake"))
+}
+
+/// Makes the directory, for its owner alone, if it is not there, and checks whose it is.
+pub(crate) fn create_state_directory(path: &Path) -> Result<(), Failure> {
+    private_file::create_directory(path)
+        .map_err(|refusal| Failure::failed(format!("state directory {refusal}: {ALTERNATIVES}")))
 }
 
 #[cfg(test)]

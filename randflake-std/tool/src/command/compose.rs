@@ -3,18 +3,18 @@
 use core::time::Duration;
 use std::io::Write;
 
+use randflake_common::date;
+use randflake_common::form::TextForm;
+use randflake_common::number::{check, wrong};
 use randflake_std::date::utc;
 use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
-use crate::command::fields::{FieldsWriter, Shape};
-use crate::command::format::FormatArgs;
+use crate::command::convert::FormatArgs;
+use crate::command::inspect::{FieldsWriter, Shape};
 use crate::failure::Failure;
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
-use randflake_common::date;
-use randflake_common::form::TextForm;
-use randflake_common::number::{check, wrong};
 
 /// Make the id of a time, a node id and a sequence
 ///

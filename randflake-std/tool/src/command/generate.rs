@@ -3,24 +3,52 @@
 use core::time::Duration;
 use std::io::Write;
 
+use randflake_common::date;
+use randflake_common::form::TextForm;
+use randflake_common::number::{check, within, wrong};
 use randflake_std::date::span;
+use randflake_std::lease::{Namespace, StoreError};
 use randflake_std::randflake_core::{Cipher, LayoutSpec};
-use randflake_std::{Builder, GenerateError, Handle, Id, NodeIdCount};
+use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
-use crate::command::fields::{FieldsWriter, Shape};
-use crate::command::format::IssueArgs;
-use crate::command::input::BLOCK;
+use crate::command::convert::IssueArgs;
+use crate::command::input::{BLOCK, Progress};
+use crate::command::inspect::{FieldsWriter, Shape};
 use crate::command::interrupt::Interrupt;
-use crate::command::issuing::{self, WAIT_LIMIT, say_unless_released};
-use crate::command::progress::Progress;
 use crate::failure::{Failure, say};
 use crate::output::stdout;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 use crate::wait::WaitArgs;
-use randflake_common::date;
-use randflake_common::form::TextForm;
-use randflake_common::number::{check, within, wrong};
+
+/// Longest wait for an id before it is a failure: a used up second passes sooner, and a lost lease is replaced sooner.
+pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a lease lasts, as asked for or by default; refused if that is longer than the namespace allows.
+///
+/// The builder refuses it as well, but only after a secret was made, and it does not know the option that allows it.
+pub(crate) fn ttl(asked: Option<Duration>, namespace: &Namespace) -> Result<Duration, Failure> {
+    // A handle renews after a third of the TTL, which must be a tick at least.
+    let shortest = Duration::from_millis(namespace.spec().tick_ms().saturating_mul(3));
+    let ttl = asked.unwrap_or(DEFAULT_TTL.max(shortest));
+    let most = namespace.max_ttl();
+    if ttl > most {
+        let (ttl, most) = (span(ttl), span(most));
+        return Err(Failure::usage(format!(
+            "a TTL of {ttl} is too long: at most {most} is allowed, the longest of the namespace (see --max-ttl)"
+        )));
+    }
+    Ok(ttl)
+}
+
+/// Says of leases that were not released that they end by themselves: what was issued is good all the same.
+pub(crate) fn say_unless_released(closed: Result<(), StoreError>) {
+    if let Err(error) = closed {
+        say(&format!(
+            "warning: the leases were not released and end by themselves: {error}"
+        ));
+    }
+}
 
 /// Most node ids that a run leases unless asked for more.
 ///
@@ -94,7 +122,7 @@ impl GenerateArgs {
         // As a layout that cannot issue, and a namespace or a TTL that is refused.
         layout.has_time_left()?;
         let namespace = self.store.namespace()?;
-        let ttl = issuing::ttl(self.ttl, &namespace)?;
+        let ttl = ttl(self.ttl, &namespace)?;
         let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         // The default secret was made on this machine, and plain ids have none.
         let is_given = cipher.is_some() && self.secret.source()?.is_given();

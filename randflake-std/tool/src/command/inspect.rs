@@ -1,16 +1,211 @@
-//! The command `randflake inspect`.
+//! The command `randflake inspect`, and the fields of an id as it prints them.
 
-use std::io::Write;
+use core::fmt::Write as _;
+use core::time::Duration;
+use std::io::{self, Write};
 
 use clap::ArgGroup;
+use randflake_common::date::{self, utc_in_ticks};
+use randflake_common::form::{GivenId, TextForm};
+use randflake_common::layout::IdForm;
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
+use randflake_std::{AnyLayout, Parts};
 
-use crate::command::fields::{FieldsWriter, Shape};
+use crate::command::bits::Bits;
 use crate::command::input::IdArgs;
 use crate::command::table::AddArgs;
 use crate::failure::Failure;
 use crate::layout::LayoutArgs;
-use crate::output::stdout;
+use crate::output::{BufferedStdout, stdout};
 use crate::secret::SecretArgs;
+
+/// How the fields of an id are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// An object on a line. Numbers over 53 bits are strings, because not every JSON reader keeps them.
+    Json,
+    /// A line for each field.
+    Block,
+    /// All in one line.
+    Line,
+}
+
+/// Writes the fields of ids, decrypted by a codec.
+pub(crate) struct FieldsWriter<'a> {
+    codec: &'a Codec<LayoutSpec, Option<Cipher>>,
+    form: IdForm,
+    shape: Shape,
+    bits: Option<Bits>,
+    raws: Vec<u64>,
+    text: String,
+    /// The fields of the last id that do not depend on its sequence.
+    ///
+    /// New ids come by the thousand in a tick of a node id, and dates are most of the work.
+    tick_fields: TickFields,
+}
+
+impl<'a> FieldsWriter<'a> {
+    pub(crate) fn new(codec: &'a Codec<LayoutSpec, Option<Cipher>>, shape: Shape) -> Self {
+        Self {
+            codec,
+            form: IdForm::of_cipher(codec.permutation().as_ref()),
+            shape,
+            bits: None,
+            raws: Vec::new(),
+            text: String::new(),
+            tick_fields: TickFields::default(),
+        }
+    }
+
+    /// Shows the bits of each field, too.
+    pub(crate) fn with_bits(mut self, is_coloured: bool) -> Self {
+        self.bits = Some(Bits::new(&self.codec.layout().spec(), is_coloured));
+        self
+    }
+
+    pub(crate) fn write(&mut self, out: &mut BufferedStdout, ids: &[GivenId]) -> io::Result<()> {
+        let spec = self.codec.layout().spec();
+        // The maker's clock may be ahead of this one by some seconds.
+        let latest = date::now() + Duration::from_secs(60);
+        self.raws.clear();
+        self.raws.extend(ids.iter().map(|given| given.id.to_u64()));
+        // All at once: the cipher takes several blocks in the time of one.
+        self.codec.permutation().invert_all(&mut self.raws);
+        self.text.clear();
+        for (given, &raw) in ids.iter().zip(&self.raws) {
+            let id = given.id;
+            let parts = spec.unpack(raw);
+            if !self.tick_fields.are_of(parts) {
+                self.tick_fields = TickFields::new(self.shape, &spec, parts, latest);
+            }
+            let TickFields { shown, doubt, .. } = &self.tick_fields;
+            let (text, int, sequence) = (id.to_text(), id.to_i64(), parts.sequence);
+            let prefix = given.prefix.as_deref();
+            // Not by `serde_json`: the shapes share the fields of a tick, and none has text to escape. Writing to a string
+            // never fails.
+            _ = match self.shape {
+                Shape::Json => {
+                    let bits = self.bits.as_ref().map(|bits| bits.member(raw));
+                    let bits = bits.unwrap_or_default();
+                    let number = self.form.number(id);
+                    let number = number.map(|number| format!("\"number\":{number},"));
+                    let number = number.unwrap_or_default();
+                    let prefix = prefix.map(|prefix| format!("\"prefix\":\"{prefix}\","));
+                    let prefix = prefix.unwrap_or_default();
+                    writeln!(
+                        self.text,
+                        r#"{{{prefix}"text":"{text}","int":"{int}",{number}"raw":"{raw}",{shown},"sequence":{sequence}{bits}}}"#
+                    )
+                }
+                Shape::Block => {
+                    let bits = self.bits.as_ref().map(|bits| bits.rows(raw));
+                    let bits = bits.unwrap_or_default();
+                    let prefix = prefix.map(|prefix| format!("prefix    {prefix}\n"));
+                    let prefix = prefix.unwrap_or_default();
+                    write!(
+                        self.text,
+                        "{prefix}text      {text}\nint       {int}\nraw       {raw}\n{shown}\nsequence  {sequence}\n{bits}"
+                    )
+                }
+                Shape::Line => {
+                    let start = self.text.len();
+                    given.append(id, TextForm::Text, &mut self.text);
+                    let width = self.text.len() - start;
+                    let padding = 13_usize.saturating_sub(width);
+                    writeln!(
+                        self.text,
+                        "{:padding$}  {shown}  sequence {sequence}{doubt}",
+                        ""
+                    )
+                }
+            };
+        }
+        out.write_all(self.text.as_bytes())
+    }
+}
+
+/// Time and node id, as all ids of one tick and node id show them.
+#[derive(Default)]
+struct TickFields {
+    tick: u64,
+    node_id: u32,
+    /// Empty before the first id.
+    shown: String,
+    doubt: &'static str,
+}
+
+impl TickFields {
+    fn are_of(&self, parts: Parts) -> bool {
+        // Tick 0 of node id 0 is a valid id, so the default's numbers alone do not mean that
+        // nothing was shown.
+        (self.tick, self.node_id) == (parts.tick, parts.node_id) && !self.shown.is_empty()
+    }
+
+    fn new(shape: Shape, spec: &LayoutSpec, parts: Parts, latest: Duration) -> Self {
+        let Parts { tick, node_id, .. } = parts;
+        let unix_ms = spec.unix_ms(tick);
+        // An id of another secret decrypts to a random time: nineteen in twenty are in the future.
+        let doubt = if Duration::from_millis(unix_ms) > latest {
+            "  in the future: made under another secret or layout?"
+        } else {
+            ""
+        };
+        let utc = utc_in_ticks(unix_ms, spec.tick_ms());
+        let seconds = seconds_in_ticks(unix_ms, spec.tick_ms());
+        let parts: Vec<_> = spec.node_parts(node_id).collect();
+        let shown = match shape {
+            Shape::Json => {
+                // Names of parts are letters, digits, `-` and `_`: nothing to escape.
+                let parts = listed(&parts, |name, value| format!("\"{name}\":{value}"), ",");
+                let parts = parts.map(|parts| format!(",\"node_parts\":{{{parts}}}"));
+                format!(
+                    r#""time":{},"unix_ms":{unix_ms},"time_utc":"{utc}","node":{node_id}{}"#,
+                    unix_ms / 1_000,
+                    parts.unwrap_or_default()
+                )
+            }
+            Shape::Block | Shape::Line => {
+                let parts = listed(&parts, |name, value| format!("{name} {value}"), ", ");
+                let parts = parts.map(|parts| format!(" ({parts})"));
+                let parts = parts.unwrap_or_default();
+                if shape == Shape::Block {
+                    format!("time      {seconds} ({utc}){doubt}\nnode      {node_id}{parts}")
+                } else {
+                    format!("time {seconds} ({utc})  node {node_id:<6}{parts}")
+                }
+            }
+        };
+        Self {
+            tick,
+            node_id,
+            shown,
+            doubt,
+        }
+    }
+}
+
+/// Lists the named parts of a node id. `None` if it has none.
+fn listed(
+    parts: &[(&str, u32)],
+    one: impl Fn(&str, u32) -> String,
+    separator: &str,
+) -> Option<String> {
+    let parts: Vec<_> = parts
+        .iter()
+        .map(|&(name, value)| one(name, value))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(separator))
+}
+
+/// Seconds since 1970, with milliseconds if the layout's ticks have a use for them.
+fn seconds_in_ticks(unix_ms: u64, tick_ms: u64) -> String {
+    let (seconds, ms) = (unix_ms / 1_000, unix_ms % 1_000);
+    if tick_ms.is_multiple_of(1_000) {
+        seconds.to_string()
+    } else {
+        format!("{seconds}.{ms:03}")
+    }
+}
 
 /// Show what ids say: time, node id, sequence
 ///

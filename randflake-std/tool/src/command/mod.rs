@@ -9,17 +9,13 @@ pub(crate) mod convert;
 pub(crate) mod doctor;
 mod equal_ids;
 pub(crate) mod explain;
-mod fields;
-mod format;
 pub(crate) mod generate;
 pub(crate) mod histogram;
 mod input;
 pub(crate) mod inspect;
 mod interrupt;
-mod issuing;
 pub(crate) mod keygen;
 pub(crate) mod lease;
-mod progress;
 mod rounded;
 pub(crate) mod segment;
 #[cfg(feature = "serve")]

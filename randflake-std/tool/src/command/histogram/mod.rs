@@ -1,14 +1,16 @@
 //! The command `randflake histogram`.
 
-mod chart;
+mod charts;
 mod counts;
-mod statistics;
-mod svg;
 
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
+use counts::{By, Histogram};
+use randflake_common::date;
+use randflake_common::form::TextForm;
+use randflake_common::number::within;
 use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Parts, Secret};
 
@@ -17,10 +19,6 @@ use crate::command::rounded::RoundedArgs;
 use crate::failure::Failure;
 use crate::layout::LayoutChoice;
 use crate::output::stdout;
-use counts::{By, Histogram};
-use randflake_common::date;
-use randflake_common::form::TextForm;
-use randflake_common::number::within;
 
 /// Show how evenly ids are spread: over all numbers of 64 bits, or over shards
 ///
@@ -102,14 +100,14 @@ impl HistogramArgs {
             return Err(Failure::usage("there is no id to count"));
         }
         if let Some(path) = &self.svg {
-            fs::write(path, svg::draw(&counts))
+            fs::write(path, charts::draw(&counts))
                 .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
         }
         let mut out = stdout();
         if self.json {
             out.object(&counts.summary())?;
         } else {
-            chart::write(&mut out, &counts)?;
+            charts::write(&mut out, &counts)?;
         }
         Ok(out.flush()?)
     }

@@ -2,17 +2,17 @@
 
 use core::time::Duration;
 
+use randflake_common::date;
+use randflake_common::layout::IdForm;
+use randflake_common::number::address;
 use randflake_std::date::utc;
 use randflake_std::lease::KeyCheck;
 use randflake_std::randflake_core::{LayoutSpec, Lease, LeaseError};
 
-use super::image::FlashImage;
+use super::provision::FlashImage;
 use super::region::{RegionArgs, first_horizon};
 use crate::failure::Failure;
 use crate::secret::KeyFileArgs;
-use randflake_common::date;
-use randflake_common::layout::IdForm;
-use randflake_common::number::address;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct FactoryArgs {

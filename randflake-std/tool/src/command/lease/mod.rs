@@ -1,38 +1,26 @@
-//! The command `randflake lease`: a file for each subcommand.
+//! The command `randflake lease`, and its subcommands by topic.
 //!
-//! Shared by them: `document` the leases that a program keeps, `confirm` a question, `image`
-//! the memory of a device, `factory` what is written there, `ledger` which device has which node id, `dump`
-//! what a file says of a memory, `region` the pages of a horizon there.
+//! `factory` writes the memory of a device, `dump` reads a file of one, and `region` finds the pages of a horizon there.
 
-mod acquire;
+mod administration;
 mod check;
-mod confirm;
-mod device;
-mod document;
-mod drop;
+mod devices;
 mod dump;
 mod factory;
-mod image;
-mod init;
-mod ledger;
+mod grants;
 mod line;
-mod list;
-mod namespaces;
+mod listing;
 mod next_key;
 mod provision;
-mod quarantine;
 mod region;
 mod release;
-mod renew;
-mod status;
-mod ticket;
-mod upgrade;
 
 use clap::Subcommand;
 
 use crate::failure::Failure;
+
 #[cfg(feature = "serve")]
-pub(crate) use ticket::TicketKeyArgs;
+pub(crate) use devices::TicketKeyArgs;
 
 /// Take leases of node ids, show them, end them by hand, or give one to a device
 #[derive(Debug, clap::Args)]
@@ -43,19 +31,19 @@ pub(crate) struct LeaseCommandArgs {
 
 #[derive(Debug, Subcommand)]
 enum LeaseCommand {
-    Acquire(acquire::LeaseAcquireArgs),
-    Renew(renew::LeaseRenewArgs),
+    Acquire(grants::LeaseAcquireArgs),
+    Renew(grants::LeaseRenewArgs),
     Release(release::LeaseReleaseArgs),
-    List(list::LeaseListArgs),
-    Status(status::LeaseStatusArgs),
-    Namespaces(namespaces::LeaseNamespacesArgs),
-    Drop(drop::LeaseDropArgs),
-    Quarantine(quarantine::LeaseQuarantineArgs),
-    Init(init::LeaseInitArgs),
-    Upgrade(upgrade::LeaseUpgradeArgs),
+    List(listing::LeaseListArgs),
+    Status(listing::LeaseStatusArgs),
+    Namespaces(listing::LeaseNamespacesArgs),
+    Drop(administration::LeaseDropArgs),
+    Quarantine(administration::LeaseQuarantineArgs),
+    Init(administration::LeaseInitArgs),
+    Upgrade(administration::LeaseUpgradeArgs),
     NextKey(next_key::LeaseNextKeyArgs),
-    Ticket(ticket::LeaseTicketArgs),
-    Device(device::LeaseDeviceArgs),
+    Ticket(devices::LeaseTicketArgs),
+    Device(devices::LeaseDeviceArgs),
     Provision(provision::LeaseProvisionArgs),
     Line(line::LeaseLineArgs),
     Check(check::LeaseCheckArgs),

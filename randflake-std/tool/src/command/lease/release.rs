@@ -4,15 +4,15 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_common::leases::{Snapshot, device_id};
+use randflake_common::number::{check, within};
 use randflake_std::MAX_TOLERANCE_MS;
 use randflake_std::date::span;
 use randflake_std::lease::{Grant, LeaseStore, Namespace, Record, RequestId};
 
-use super::document::{self, GrantArgs, request_id};
+use super::grants::{self, GrantArgs, request_id};
 use crate::failure::Failure;
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
-use randflake_common::number::{check, within};
 
 /// End leases by hand
 ///
@@ -111,7 +111,7 @@ impl LeaseReleaseArgs {
             ));
         };
         let document = self.grant.read()?;
-        let mut store = document::open(&document, &self.store)?;
+        let mut store = grants::open(&document, &self.store)?;
         let unused_from = self.unused_from_ms.map(Duration::from_millis);
         document.release(&mut store, request, unused_from)?;
         let nodes: Vec<_> = document.leases.iter().map(|lease| lease.node).collect();

@@ -1,18 +1,13 @@
 //! The command `randflake sql`: ids where the rows are.
 
-mod duckdb;
-mod expressions;
+mod dialects;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod key;
 #[cfg(not(any(feature = "mysql", feature = "postgres")))]
 #[path = "no_key.rs"]
 mod key;
-mod mysql;
 mod partitions;
-mod postgres;
-mod schema;
 mod template;
-mod terms;
 
 use clap::Subcommand;
 
@@ -35,9 +30,9 @@ pub(crate) struct SqlArgs {
 
 #[derive(Debug, Subcommand)]
 enum SqlCommand {
-    Postgres(postgres::SqlPostgresArgs),
-    Mysql(mysql::SqlMysqlArgs),
-    Duckdb(duckdb::SqlDuckdbArgs),
+    Postgres(dialects::SqlPostgresArgs),
+    Mysql(dialects::SqlMysqlArgs),
+    Duckdb(dialects::SqlDuckdbArgs),
     Key(key::SqlKeyArgs),
     Partitions(partitions::SqlPartitionsArgs),
 }

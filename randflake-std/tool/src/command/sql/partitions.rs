@@ -4,15 +4,14 @@ use core::time::Duration;
 use std::io::Write as _;
 
 use clap::ValueEnum;
+use randflake_common::date;
 use randflake_std::date::utc;
 use randflake_std::randflake_core::LayoutSpec;
 
-use super::expressions::sign_tick;
-use super::schema;
-use super::terms::TermsArgs;
+use super::template;
+use super::template::{TermsArgs, sign_tick};
 use crate::failure::Failure;
 use crate::output::stdout;
-use randflake_common::date;
 
 /// Print partitions of a table by time, for PostgreSQL, MySQL and MariaDB
 ///
@@ -236,7 +235,7 @@ fn unix_ms(text: &str) -> Result<u64, String> {
 /// A table whose name needs no quotes, after adding to it too.
 fn table(text: &str) -> Result<String, String> {
     let (of, name) = text.split_once('.').unwrap_or(("public", text));
-    schema::name(of)?;
-    schema::name(&format!("{name}_2026_01_01_negative"))?;
+    template::name(of)?;
+    template::name(&format!("{name}_2026_01_01_negative"))?;
     Ok(text.to_owned())
 }

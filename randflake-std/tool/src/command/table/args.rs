@@ -3,16 +3,13 @@
 use std::io::{self, Cursor, IsTerminal, Read};
 
 use clap::ValueEnum;
+use randflake_common::form::TextForm;
 
-use super::bad_rows::BadRows;
-use super::blocks::{Blocks, Split};
-use super::lines::Lines;
-use super::objects::Objects;
+use super::blocks::{BadRows, Blocks, Lines, Split};
+use super::formats::{ColumnChoice, Objects, Separated};
 use super::run::{Edit, run};
-use super::separated::{ColumnChoice, Separated};
 use crate::command::rounded::Rounded;
 use crate::failure::{Failure, say};
-use randflake_common::form::TextForm;
 
 /// Options of commands that read and write tables.
 #[derive(Debug, clap::Args)]

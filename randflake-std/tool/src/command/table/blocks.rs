@@ -1,13 +1,15 @@
-//! Blocks of whole rows from an input of any length.
+//! Input of tables in blocks of rows, which threads edit, and rows that cannot be edited.
 
 use core::ops::Range;
 use std::io::{self, Read};
 
-use memchr::memchr_iter;
-
-use crate::failure::Failure;
-use randflake_common::form::GivenId;
+use memchr::{memchr, memchr_iter};
+use randflake_common::form::{GivenId, TextForm};
 use randflake_common::mistake::not_text;
+
+use super::args::OnError;
+use crate::command::input::read_text;
+use crate::failure::Failure;
 
 /// Bytes that are read together: some thousand rows, so that decrypting many at once pays.
 const BLOCK_LEN: usize = 256 << 10;
@@ -171,4 +173,123 @@ fn unfinished_row(line: u64, is_over: bool) -> Failure {
     Failure::usage(format!(
         "the row that begins in line {line} {problem}: is a quote not closed?"
     ))
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+pub(super) struct Lines {
+    pub(super) form: TextForm,
+}
+
+impl Split for Lines {
+    fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure> {
+        let Some(len) = memchr(b'\n', &bytes[start..]) else {
+            return Ok(None);
+        };
+        let end = start + len;
+        let line = start + marks_len(&bytes[start..end]);
+        Ok(Some(Row {
+            text: start..end,
+            cell: line..end,
+            next: end + 1,
+            content: content(self.form, &bytes[line..end]),
+        }))
+    }
+}
+
+/// Length of the byte order marks that a row begins with. Files that were joined have them before later rows, too.
+pub(super) fn marks_len(row: &[u8]) -> usize {
+    let pieces = row.chunks(BYTE_ORDER_MARK.len());
+    let marks = pieces.take_while(|piece| *piece == BYTE_ORDER_MARK);
+    marks.count() * BYTE_ORDER_MARK.len()
+}
+
+/// Reads the id in a cell, without the white space around it.
+pub(super) fn content(form: TextForm, cell: &[u8]) -> Content {
+    match read_text(form, cell) {
+        Ok(Some(id)) => Content::Id(id),
+        Ok(None) => Content::Empty,
+        Err(problem) => Content::BadCell(problem),
+    }
+}
+
+/// Decides about bad rows, and counts them.
+pub(super) struct BadRows {
+    action: OnError,
+    /// The column of ids, if the table has more.
+    column: Option<String>,
+    count: u64,
+    first: String,
+}
+
+/// What is done with a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Keep it with empty cells.
+    Empty,
+    /// Leave it out.
+    Skip,
+}
+
+impl BadRows {
+    pub(super) fn new(action: OnError, column: Option<String>) -> Self {
+        Self {
+            action,
+            column,
+            count: 0,
+            first: String::new(),
+        }
+    }
+
+    /// A cell that is no id. Rows are counted from 1 behind the header; a row may have several lines.
+    pub(super) fn cell(&mut self, row: u64, line: u64, problem: &str) -> Result<Verdict, Failure> {
+        let place = match &self.column {
+            Some(column) => format!("row {row} (line {line}), column {column}: {problem}"),
+            None => format!("row {row} (line {line}): {problem}"),
+        };
+        let verdict = match self.action {
+            OnError::Stop => return Err(Failure::usage(place)),
+            OnError::Empty => Verdict::Empty,
+            OnError::Skip => Verdict::Skip,
+        };
+        self.count(place);
+        Ok(verdict)
+    }
+
+    /// A row that cells cannot be added to.
+    pub(super) fn row(&mut self, row: u64, line: u64, problem: &str) -> Result<Verdict, Failure> {
+        let place = format!("row {row} (line {line}): {problem}");
+        match self.action {
+            OnError::Stop => return Err(Failure::usage(place)),
+            OnError::Empty => {
+                return Err(Failure::usage(format!(
+                    "{place}; --on-error skip leaves it out"
+                )));
+            }
+            OnError::Skip => self.count(place),
+        }
+        Ok(Verdict::Skip)
+    }
+
+    fn count(&mut self, place: String) {
+        self.count += 1;
+        if self.count == 1 {
+            self.first = place;
+        }
+    }
+
+    /// Says how many there were.
+    pub(super) fn finish(self, rows: u64) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let done = match self.action {
+            OnError::Skip => "were left out",
+            OnError::Stop | OnError::Empty => "have empty cells",
+        };
+        Err(Failure::BadRows(format!(
+            "{} of {rows} rows have no valid id and {done}; the first: {}",
+            self.count, self.first
+        )))
+    }
 }

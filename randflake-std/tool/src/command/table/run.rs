@@ -5,12 +5,12 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::{panic, thread};
 
-use super::bad_rows::{BadRows, Verdict};
-use super::blocks::{Block, Blocks, Content, Row};
+use randflake_common::form::GivenId;
+
+use super::blocks::{BadRows, Block, Blocks, Content, Row, Verdict};
 use crate::command::rounded::Rounded;
 use crate::failure::{Failure, say};
 use crate::output::stdout;
-use randflake_common::form::GivenId;
 
 /// Blocks that wait for the writer. Few, so that memory is bounded; more than one, so that neither side waits for each.
 const WAITING: usize = 2;

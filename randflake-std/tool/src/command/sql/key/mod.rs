@@ -1,7 +1,6 @@
 //! The command `randflake sql key`.
 
-mod database_key;
-mod judge;
+mod checks;
 #[cfg(not(feature = "mysql"))]
 #[path = "no_mysql.rs"]
 mod mysql;
@@ -16,11 +15,11 @@ mod postgres;
 use core::fmt::{self, Debug, Formatter};
 use std::path::Path;
 
-use database_key::{DatabaseKey, DatabaseKeys};
+use checks::{DatabaseKey, DatabaseKeys};
 use randflake_std::KeyNumber;
 use randflake_std::lease::{StoreError, StoreUrl};
 
-use super::schema::SchemaArgs;
+use super::template::SchemaArgs;
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::secret::{SecretArgs, SecretSource};

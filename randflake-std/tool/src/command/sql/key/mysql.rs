@@ -13,8 +13,7 @@ use randflake_std::lease::MysqlStore;
 use zeroize::Zeroizing;
 
 use super::super::template::fill;
-use super::database_key::{DatabaseKey, DatabaseKeys};
-use super::judge::{KeysThere, State, judged};
+use super::checks::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
 use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! A build without MySQL.
 
-use super::database_key::DatabaseKeys;
+use super::checks::DatabaseKeys;
 use super::{Outcome, Target};
 use crate::failure::Failure;
 

@@ -8,10 +8,9 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
 
-use super::super::postgres::common_values;
+use super::super::dialects::common_values;
 use super::super::template::fill;
-use super::database_key::{DatabaseKey, DatabaseKeys};
-use super::judge::{KeysThere, State, judged};
+use super::checks::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
 use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 

@@ -1,15 +1,17 @@
-//! Columns of what ids say, added to a table or alone.
+//! Edits of tables: fields that are added, and ids that are replaced.
 
-use randflake_std::AnyLayout;
-use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
-
-use super::args::{Format, TableArgs};
-use super::column::{Column, Inspected, Times};
-use super::run::{Edit, NoId, RowText};
-use crate::command::input::IdArgs;
-use crate::failure::Failure;
 use randflake_common::form::GivenId;
 use randflake_common::layout::IdForm;
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
+use randflake_std::{AnyLayout, Id};
+
+use super::args::{Format, TableArgs};
+use super::formats::{Column, Inspected, Times};
+use super::run::{Edit, NoId, RowText};
+use crate::command::convert::Conversion;
+use crate::command::input::IdArgs;
+use crate::command::rounded::Rounded;
+use crate::failure::Failure;
 
 /// Columns of a table that stands in its own right, and those that a table gets.
 const LIST: &[&str] = &["id", "time_utc", "node", "sequence"];
@@ -237,5 +239,75 @@ impl Edit for Add<'_> {
             .flat_map(|column| [&column.before, cell])
             .collect();
         self.write(row, &cells, out);
+    }
+}
+
+/// Reads a table from standard input and writes it with converted ids.
+pub(crate) fn replace(
+    table: &TableArgs,
+    format: Format,
+    given: &[String],
+    rounded: Rounded,
+    conversion: &Conversion,
+) -> Result<(), Failure> {
+    if table.column.is_none() {
+        return Err(Failure::usage(
+            "a table needs --column, which says where its ids are; without --csv, --tsv and --jsonl a list is read",
+        ));
+    }
+    let mut replace = Replace {
+        conversion,
+        format,
+        cell: String::new(),
+    };
+    table.run(given, rounded, Vec::new(), &mut replace)
+}
+
+struct Replace<'a> {
+    conversion: &'a Conversion,
+    format: Format,
+    cell: String,
+}
+
+impl Edit for Replace<'_> {
+    fn begin(&self, _: &mut Vec<u8>) {}
+
+    fn header(&self, row: RowText<'_>, out: &mut Vec<u8>) {
+        row.write_whole(out);
+    }
+
+    fn permute(&self, numbers: &mut [u64]) {
+        self.conversion.permute(numbers);
+    }
+
+    fn row(
+        &mut self,
+        row: RowText<'_>,
+        id: &GivenId,
+        number: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let converted = Id::from_u64(number);
+        self.conversion.check(id, converted)?;
+        let to = self.conversion.to;
+        let is_quoted = match self.format {
+            Format::Separated { .. } => false,
+            Format::Json { numbers } => Column::Form(to).is_text(numbers),
+        };
+        let quote = if is_quoted { "\"" } else { "" };
+        self.cell.clear();
+        self.cell.push_str(quote);
+        id.append(converted, to, &mut self.cell);
+        self.cell.push_str(quote);
+        row.write_with(&self.cell, out);
+        Ok(())
+    }
+
+    fn empty_row(&self, row: RowText<'_>, why: NoId, out: &mut Vec<u8>) {
+        match (why, self.format) {
+            (NoId::Empty | NoId::Null, _) => row.write_whole(out),
+            (NoId::Bad, Format::Separated { .. }) => row.write_with("", out),
+            (NoId::Bad, Format::Json { .. }) => row.write_with("null", out),
+        }
     }
 }

@@ -1,9 +1,8 @@
-//! The command `randflake sql postgres`.
+//! `sql postgres`, `sql mysql` and `sql duckdb`: SQL functions over ids, printed.
 
-use super::expressions::values;
-use super::schema::SchemaArgs;
-use super::template::{BITS_53, BITS_64, fill};
-use super::terms::{Contents, TermsArgs};
+use super::template::{
+    BITS_53, BITS_64, Contents, Pieces, SchemaArgs, Terms, TermsArgs, fill, values,
+};
 use crate::failure::Failure;
 use crate::output::print_line;
 
@@ -86,7 +85,7 @@ const COUNTER: &[&str] = &[
     piece!("counter"),
     piece!("rights"),
 ];
-const TAGGED: &[&str] = &[
+const POSTGRES_TAGGED: &[&str] = &[
     piece!("schema"),
     piece!("tag_key"),
     piece!("encrypt_block"),
@@ -135,7 +134,7 @@ impl SqlPostgresArgs {
             Contents::Encrypted53(spec) => (ENCRYPTED_53, BITS_53, values(spec)?),
             Contents::Plain(spec) => (PLAIN, BITS_64, values(spec)?),
             Contents::Counter => (COUNTER, BITS_64, described("a counter, encrypted")),
-            Contents::Tagged => (TAGGED, BITS_64, described("tagged UUIDs")),
+            Contents::Tagged => (POSTGRES_TAGGED, BITS_64, described("tagged UUIDs")),
         };
         let mut values = vec![("schema", schema), ("namespace", terms.namespace)];
         values.extend(form.map(|(name, value)| (name, value.to_owned())));
@@ -152,4 +151,161 @@ impl SqlPostgresArgs {
 /// The values of what has no layout.
 fn described(layout: &str) -> Vec<(&'static str, String)> {
     vec![("layout", layout.to_owned())]
+}
+
+/// Print functions that read and make ids in MySQL and MariaDB
+///
+/// They are stored functions in a database of their own. Run the output once, with the client, which knows DELIMITER. With
+/// the binary log on, its user needs SUPER, or the server the setting log_bin_trust_function_creators. Encrypted ids then
+/// need the key, which `randflake sql key` brings.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake sql mysql --namespace orders | mysql
+  randflake sql mysql --namespace orders --tagged | mysql
+  randflake sql mysql --layout discord --schema discord > discord.sql")]
+pub(crate) struct SqlMysqlArgs {
+    #[command(flatten)]
+    schema: SchemaArgs,
+    /// Check and make tagged UUIDs here, by is_tagged, tagged_id and make_uuid, instead of reading ids
+    #[arg(long, conflicts_with = "layout")]
+    tagged: bool,
+    #[command(flatten)]
+    terms: TermsArgs,
+}
+
+macro_rules! piece {
+    ($name:literal) => {
+        include_str!(concat!("../../../sql/mysql/", $name, ".sql"))
+    };
+}
+
+const MYSQL_PIECES: Pieces = Pieces {
+    encrypted: &[
+        piece!("schema"),
+        piece!("bits"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("text"),
+        piece!("key"),
+        piece!("cipher"),
+        piece!("encrypted_fields"),
+        piece!("end"),
+    ],
+    encrypted_53: &[
+        piece!("schema"),
+        piece!("bits"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("text"),
+        piece!("key"),
+        piece!("numbers"),
+        piece!("encrypted_fields"),
+        piece!("end"),
+    ],
+    plain: &[
+        piece!("schema"),
+        piece!("bits"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("text"),
+        piece!("plain_fields"),
+        piece!("end"),
+    ],
+    parts: &[
+        ("declare_key", piece!("declare_key")),
+        // Before what it has in it.
+        ("load_key", piece!("load_key")),
+        ("select_key", piece!("select_key")),
+        ("key_columns", piece!("key_columns")),
+        ("encrypt_steps", piece!("encrypt_steps")),
+    ],
+};
+
+const MYSQL_TAGGED: &[&str] = &[
+    piece!("schema"),
+    piece!("bits"),
+    piece!("tag_key"),
+    piece!("tagged"),
+    piece!("uuid_text"),
+    piece!("end"),
+];
+
+impl SqlMysqlArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let text = if self.tagged {
+            let Terms { namespace, .. } = self.terms.without_layout(Contents::Tagged)?;
+            let schema = self.schema.name(&namespace)?;
+            let layout = ("layout", "tagged UUIDs".to_owned());
+            MYSQL_PIECES.filled(MYSQL_TAGGED, namespace, schema, BITS_64, vec![layout])
+        } else {
+            let terms = self.terms.read()?;
+            let schema = self.schema.name(&terms.namespace)?;
+            MYSQL_PIECES.of_layout(terms, schema)?
+        };
+        print_line(text.trim_end())
+    }
+}
+
+/// Print macros that read and make ids in DuckDB
+///
+/// They are in a schema of their own, of a database file or of one session. The key is a variable of the session, which
+/// the macro `key_of` makes of a secret: it is in no file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake sql duckdb --namespace orders > randflake_orders.sql
+  duckdb orders.duckdb < randflake_orders.sql")]
+pub(crate) struct SqlDuckdbArgs {
+    #[command(flatten)]
+    schema: SchemaArgs,
+    #[command(flatten)]
+    terms: TermsArgs,
+}
+
+macro_rules! piece {
+    ($name:literal) => {
+        include_str!(concat!("../../../sql/duckdb/", $name, ".sql"))
+    };
+}
+
+const DUCKDB_PIECES: Pieces = Pieces {
+    encrypted: &[
+        piece!("schema"),
+        piece!("text"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("key"),
+        piece!("blocks"),
+        piece!("cipher"),
+        piece!("encrypted_fields"),
+    ],
+    encrypted_53: &[
+        piece!("schema"),
+        piece!("text"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("key"),
+        piece!("blocks"),
+        piece!("numbers"),
+        piece!("cipher"),
+        piece!("encrypted_fields"),
+    ],
+    plain: &[
+        piece!("schema"),
+        piece!("text"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("plain_fields"),
+    ],
+    parts: &[],
+};
+
+impl SqlDuckdbArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let terms = self.terms.read()?;
+        let schema = self.schema.name(&terms.namespace)?;
+        let text = DUCKDB_PIECES.of_layout(terms, schema)?;
+        print_line(text.trim_end())
+    }
 }

@@ -1,10 +1,42 @@
-//! Bar charts as SVG.
+//! Charts of a histogram, for a terminal and as SVG.
 
-use core::fmt::Write;
+use core::fmt::Write as _;
+use std::io::{self, Write};
 
 use super::counts::{By, Histogram, float, verdict};
 
-const WIDTH: f64 = 720.0;
+const WIDTH: u64 = 50;
+/// Eighths of a character's width.
+const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+pub(super) fn write(out: &mut impl Write, counts: &Histogram) -> io::Result<()> {
+    let head = match counts.by() {
+        By::Range(_) => "ids from (hexadecimal)",
+        By::Shard(_) => "shard",
+    };
+    let names = (0..counts.all().len()).map(|part| counts.name(part).len());
+    let (name_width, head_width) = (names.max().unwrap_or_default(), head.len());
+    let width = name_width.max(head_width);
+    let count_width = counts.most().to_string().len().max("count".len());
+    writeln!(out, "{head:width$}  {:>count_width$}   share", "count")?;
+    for (part, &count) in counts.all().iter().enumerate() {
+        let share = 100.0 * float(count) / float(counts.total());
+        let (name, bar) = (counts.name(part), bar(count, counts.most()));
+        let line = format!("{name:width$}  {count:count_width$}  {share:5.1}%  {bar}");
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    writeln!(out, "{} ids; {}", counts.total(), verdict(counts.test()))
+}
+
+/// A bar in proportion to the largest count, which has the whole width.
+fn bar(count: u64, most: u64) -> String {
+    let eighths = u128::from(count) * u128::from(WIDTH) * 8 / u128::from(most.max(1));
+    let (whole, part) = (eighths / 8, eighths % 8);
+    let part = usize::try_from(part).ok().and_then(|part| PARTS.get(part));
+    "█".repeat(usize::try_from(whole).unwrap_or_default()) + part.unwrap_or(&"")
+}
+
+const SVG_WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
 /// Margin on the left of the bars, for labels, in pixels as the rest.
 const LEFT: f64 = 70.0;
@@ -27,7 +59,7 @@ pub(super) fn draw(counts: &Histogram) -> String {
         ),
     };
     let parts = counts.all().len();
-    let (plot_width, plot_height) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
+    let (plot_width, plot_height) = (SVG_WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     let step = plot_width / float(parts as u64);
     let scale = plot_height / float(counts.most().max(1));
     let (bottom, middle) = (HEIGHT - BOTTOM, LEFT + plot_width / 2.0);
@@ -35,8 +67,8 @@ pub(super) fn draw(counts: &Histogram) -> String {
     // Writing to a string never fails.
     _ = write!(
         svg,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">
-<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SVG_WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">
+<rect width="{SVG_WIDTH}" height="{HEIGHT}" fill="#ffffff"/>
 <text x="{middle}" y="22" font-size="16" text-anchor="middle">{title}</text>
 <text x="{middle}" y="40" text-anchor="middle" fill="#555555">{}</text>
 "##,
@@ -51,7 +83,7 @@ pub(super) fn draw(counts: &Histogram) -> String {
         );
     }
     let even = float(counts.total()) / float(parts as u64);
-    let (y, right) = (bottom - scale * even, WIDTH - RIGHT);
+    let (y, right) = (bottom - scale * even, SVG_WIDTH - RIGHT);
     _ = writeln!(
         svg,
         r##"<line x1="{LEFT}" y1="{y:.2}" x2="{right}" y2="{y:.2}" stroke="#c53030" stroke-dasharray="4 3"/>
@@ -85,4 +117,19 @@ pub(super) fn draw(counts: &Histogram) -> String {
 </svg>"##
     );
     svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn bars_are_as_long_as_counts() {
+        assert_eq!(bar(0, 100), "");
+        assert_eq!(bar(100, 100), "█".repeat(50));
+        assert_eq!(bar(50, 100), "█".repeat(25));
+        assert_eq!(bar(1, 100), "▌");
+        assert_eq!(bar(u64::MAX, u64::MAX).chars().count(), 50);
+        assert_eq!(bar(0, 0), "");
+    }
 }

@@ -1,31 +1,28 @@
-//! The command `randflake lease line`: an image for each device of a table.
-//!
-//! `table` reads the devices, `folder` keeps the images and what a run that was cut had begun.
-
-mod folder;
-mod table;
+//! `lease line`: firmware files for the devices of a production line.
 
 use core::fmt::{self, Display, Formatter};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
 
+use csv::{Reader, ReaderBuilder, StringRecord, Trim};
+use randflake_common::date;
+use randflake_common::leases::device_id;
+use randflake_common::number::within;
 use randflake_std::date::utc;
-use randflake_std::lease::Grant;
+use randflake_std::lease::{Grant, Token};
+use randflake_std::private_file;
 use randflake_std::randflake_core::LeaseError;
 use serde::Serialize;
 
-use self::folder::Folder;
-use self::table::{DeviceRow, DeviceTable};
+use super::devices::Ledger;
 use super::dump::Dump;
 use super::factory::{DeviceKey, FactoryArgs, GRANT_LEN, GrantPlace, grant, read_grant};
-use super::image::ImageFormat;
-use super::ledger::Ledger;
-use super::provision::unix;
+use super::provision::{ImageFormat, unix};
 use crate::failure::{Failure, say};
 use crate::output::stdout;
 use crate::store::StoreArgs;
-use randflake_common::date;
 
 /// Provision a line of devices: an image for each row of a CSV file
 ///
@@ -328,4 +325,265 @@ impl LineRun<'_> {
             ),
         }
     }
+}
+
+const COLUMNS: &str = "the first line has the names of the columns, separated by commas: device, and node_id if node \
+                       ids were chosen elsewhere";
+
+/// Longest line, in bytes.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// A device to provision.
+#[derive(Clone, Copy, Debug)]
+struct DeviceRow {
+    line: u64,
+    device: u64,
+    /// The node id that was chosen for it, if one was.
+    node_id: Option<u32>,
+}
+
+impl Display for DeviceRow {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: device {:016x}", self.line, self.device)
+    }
+}
+
+/// The rows of a table, read when they are asked for.
+struct DeviceTable {
+    reader: Reader<LimitedLines>,
+    device: usize,
+    node_id: Option<usize>,
+    record: StringRecord,
+    /// In which line each device stands.
+    lines: BTreeMap<u64, u64>,
+}
+
+impl DeviceTable {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let input: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            let file = File::open(path);
+            Box::new(file.map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?)
+        };
+        let input = LimitedLines { input, line: 0 };
+        let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(input);
+        let names = reader.headers().map_err(|error| wrong(&error))?;
+        let column = |name| names.iter().position(|column| column == name);
+        let (device, node_id) = (column("device"), column("node_id"));
+        // A column with a mistyped name must not be left out: the node ids in it would be others.
+        let other = names
+            .iter()
+            .find(|name| !["device", "node_id"].contains(name));
+        let known = 1 + usize::from(node_id.is_some());
+        match (device, other) {
+            (Some(device), None) if names.len() == known => Ok(Self {
+                reader,
+                device,
+                node_id,
+                record: StringRecord::new(),
+                lines: BTreeMap::new(),
+            }),
+            (_, Some(other)) => Err(Failure::usage(format!("line 1: {other:?}: {COLUMNS}"))),
+            _ => Err(Failure::usage(format!("line 1: {COLUMNS}, each once"))),
+        }
+    }
+
+    /// The next device; `None` after the last one.
+    fn next(&mut self) -> Result<Option<DeviceRow>, Failure> {
+        let read = self.reader.read_record(&mut self.record);
+        if !read.map_err(|error| wrong(&error))? {
+            return Ok(None);
+        }
+        let line = self.record.position().map_or(0, csv::Position::line);
+        let at = |column: usize| self.record.get(column).unwrap_or_default();
+        let refused = |column: &str, text: &str, allowed: &str| {
+            Failure::usage(format!("line {line}: {column} {text:?}: {allowed}"))
+        };
+        let text = at(self.device);
+        let device = device_id(text).map_err(|allowed| {
+            // Spreadsheets take 123e8 for a number, and show it as 1.23E+10.
+            let allowed = format!("{allowed}; a spreadsheet keeps them in a column of text");
+            refused("device", text, &allowed)
+        })?;
+        let node_id = match self.node_id.map(at) {
+            None | Some("") => None,
+            Some(text) => {
+                let node_id = within(0..=u64::from(u32::MAX))(text);
+                Some(node_id.map_err(|allowed| refused("node_id", text, &allowed))?)
+            }
+        };
+        // Were it taken for a repetition, two devices of one number would get one image.
+        if let Some(before) = self.lines.insert(device, line) {
+            return Err(Failure::usage(format!(
+                "line {line}: device {device:016x} stands in line {before}, too: each has a number of its own"
+            )));
+        }
+        Ok(Some(DeviceRow {
+            line,
+            device,
+            node_id,
+        }))
+    }
+}
+
+/// Input whose lines have a limit: a file that was named by mistake is not read whole.
+struct LimitedLines {
+    input: Box<dyn Read>,
+    /// Length of the line that is being read.
+    line: usize,
+}
+
+impl Read for LimitedLines {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        let bytes = buffer.get(..read).unwrap_or_default();
+        self.line = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => read - end,
+            None => self.line + read,
+        };
+        if self.line > LONGEST_LINE {
+            return Err(io::Error::other(format!(
+                "a line of over {LONGEST_LINE} bytes: is it a table of devices?"
+            )));
+        }
+        Ok(read)
+    }
+}
+
+/// What is wrong with a table that cannot be read as CSV.
+fn wrong(error: &csv::Error) -> Failure {
+    match error.kind() {
+        csv::ErrorKind::Io(error) => Failure::failed(format!("the table: {error}")),
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            Failure::usage(format!(
+                "line {line}: it has {len} columns, and the first line {expected_len}"
+            ))
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            Failure::usage(format!(
+                "line {line}: not UTF-8: save the table as CSV in UTF-8"
+            ))
+        }
+        _ => Failure::usage(error),
+    }
+}
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Locked while the run lasts: two runs would both go on with what one has begun.
+    _lock: File,
+}
+
+impl Folder {
+    /// The folder, made if it is not there, for this run alone.
+    fn open(path: &Path) -> Result<Self, Failure> {
+        private_file::create_directory(path)
+            .map_err(|refusal| Failure::failed(format!("--out-dir {refusal}")))?;
+        let lock = private_file::open(&path.join(".lock")).map_err(Failure::failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self {
+                path: path.to_owned(),
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(Failure::failed(format!(
+                "another run writes to {}: wait for its end, or give each station a folder of its own",
+                path.display()
+            ))),
+            Err(TryLockError::Error(error)) => Err(failed(path, &error)),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn image(&self, device: u64) -> PathBuf {
+        self.path.join(format!("{device:016x}.hex"))
+    }
+
+    fn begun_path(&self, device: u64) -> PathBuf {
+        self.path.join(format!(".{device:016x}.begun"))
+    }
+
+    fn has_image(&self, device: u64) -> bool {
+        self.image(device).exists()
+    }
+
+    /// The devices that have an image.
+    fn devices(&self) -> Result<Vec<u64>, Failure> {
+        let mut devices = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(|error| failed(&self.path, &error))? {
+            let name = entry
+                .map_err(|error| failed(&self.path, &error))?
+                .file_name();
+            let digits = name.to_str().and_then(|name| name.strip_suffix(".hex"));
+            let device = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            // Other files are the operator's.
+            devices.extend(device.filter(|device| self.image(*device).ends_with(&name)));
+        }
+        Ok(devices)
+    }
+
+    /// The token of a lease that was begun here, and whose image is not there.
+    fn begun(&self, device: u64) -> Result<Option<Token>, Failure> {
+        let path = self.begun_path(device);
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                // Without its end it was cut while it was written: no lease was asked for.
+                let digits = text.strip_suffix('\n');
+                let token = digits.and_then(|digits| u128::from_str_radix(digits, 16).ok());
+                Ok(token.map(|token| Token::from_bytes(token.to_be_bytes())))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&path, &error)),
+        }
+    }
+
+    /// Notes durably that a device is begun, and returns the token for its lease.
+    fn begin(&self, device: u64) -> Result<Token, Failure> {
+        let token = Token::random().map_err(Failure::failed)?;
+        let path = self.begun_path(device);
+        remove(&path)?;
+        private_file::write_new(&path, format!("{token}\n").as_bytes())
+            .and_then(|()| private_file::sync_name(&path))
+            .map_err(|error| failed(&path, &error))?;
+        Ok(token)
+    }
+
+    /// Writes the image, which gets its name when it is whole.
+    fn finish(&self, device: u64, bytes: &[u8]) -> Result<PathBuf, Failure> {
+        let image = self.image(device);
+        let draft = self.path.join(format!(".{device:016x}.draft"));
+        remove(&draft)?;
+        private_file::write_new(&draft, bytes)
+            .and_then(|()| fs::rename(&draft, &image))
+            .and_then(|()| private_file::sync_name(&image))
+            .map_err(|error| failed(&image, &error))?;
+        self.give_up(device)?;
+        Ok(image)
+    }
+
+    /// Forgets that a device was begun.
+    fn give_up(&self, device: u64) -> Result<(), Failure> {
+        remove(&self.begun_path(device))
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::failed(format!("{}: {error}", path.display()))
 }

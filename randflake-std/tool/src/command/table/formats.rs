@@ -1,14 +1,121 @@
-//! Cells with a separator between them: CSV as RFC 4180 has it, and tab-separated values without quotes.
+//! Formats of tables: columns, separated values, and objects of JSON.
 
+use core::fmt::{self, Formatter};
 use core::ops::Range;
 
+use clap::ValueEnum;
 use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
+use itoa::Buffer;
+use memchr::memchr;
+use randflake_common::date::utc_in_ticks;
+use randflake_common::form::{GivenId, TextForm};
+use randflake_std::Parts;
+use randflake_std::randflake_core::LayoutSpec;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
-use super::blocks::{Content, Row, Split};
-use super::lines::{content, marks_len};
+use super::blocks::{Content, Row, Split, content, marks_len};
 use crate::command::input::shown;
 use crate::failure::Failure;
-use randflake_common::form::TextForm;
+
+/// What a column has. The names are those of the fields of `--json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Form(TextForm),
+    Raw,
+    Time,
+    UnixMs,
+    TimeUtc,
+    Node,
+    Sequence,
+    /// A named part of the node id, by its place among them.
+    Part(usize),
+}
+
+impl Column {
+    /// Finds a column by its name. `id` is the id in the form that it was given in.
+    pub(super) fn named(name: &str, form: TextForm, spec: &LayoutSpec) -> Result<Self, String> {
+        let parts = spec.node_fields();
+        Ok(match name {
+            "id" => Self::Form(form),
+            "raw" => Self::Raw,
+            "time" => Self::Time,
+            "unix_ms" => Self::UnixMs,
+            "time_utc" => Self::TimeUtc,
+            "node" => Self::Node,
+            "sequence" => Self::Sequence,
+            _ => {
+                let part = parts.iter().position(|(part, _)| *part == name);
+                let form = || TextForm::from_str(name, false).ok().map(Self::Form);
+                return part.map(Self::Part).or_else(form).ok_or_else(|| {
+                    let parts: Vec<_> = parts.iter().map(|(part, _)| *part).collect();
+                    let parts = [&["sequence"], &parts[..]].concat().join(", ");
+                    format!(
+                        "there is no column {name:?}: id, time, unix_ms, time_utc, node, {parts}, raw and the forms of \
+                         --from are allowed"
+                    )
+                });
+            }
+        })
+    }
+
+    /// Whether JSON has it in quotes. Ids are, as many readers round numbers over 53 bits, unless `numbers` are asked for.
+    pub(super) fn is_text(self, numbers: bool) -> bool {
+        match self {
+            Self::Form(TextForm::Int | TextForm::Uint) | Self::Raw => !numbers,
+            Self::Form(_) | Self::TimeUtc => true,
+            Self::Time | Self::UnixMs | Self::Node | Self::Sequence | Self::Part(_) => false,
+        }
+    }
+
+    pub(super) fn append(self, id: &Inspected<'_>, text: &mut String) {
+        let number: u64 = match self {
+            Self::Form(form) => return id.id.append(id.id.id, form, text),
+            Self::TimeUtc => return text.push_str(&id.times.utc),
+            Self::Raw => id.raw,
+            Self::Time => id.times.unix_ms / 1_000,
+            Self::UnixMs => id.times.unix_ms,
+            Self::Node => id.parts.node_id.into(),
+            Self::Sequence => id.parts.sequence.into(),
+            Self::Part(place) => {
+                let part = id.spec.node_parts(id.parts.node_id).nth(place);
+                part.map_or(0, |(_, value)| value.into())
+            }
+        };
+        text.push_str(Buffer::new().format(number));
+    }
+}
+
+/// An id with what it says.
+pub(super) struct Inspected<'a> {
+    pub(super) id: &'a GivenId,
+    pub(super) raw: u64,
+    pub(super) parts: Parts,
+    pub(super) spec: &'a LayoutSpec,
+    pub(super) times: &'a Times,
+}
+
+/// The time of the last id: rows in the order of time share it.
+#[derive(Default)]
+pub(super) struct Times {
+    tick: u64,
+    unix_ms: u64,
+    /// Empty before the first id.
+    utc: String,
+}
+
+impl Times {
+    pub(super) fn set(&mut self, spec: &LayoutSpec, tick: u64) {
+        if tick != self.tick || self.utc.is_empty() {
+            let unix_ms = spec.unix_ms(tick);
+            *self = Self {
+                tick,
+                unix_ms,
+                utc: utc_in_ticks(unix_ms, spec.tick_ms()),
+            };
+        }
+    }
+}
 
 /// Names that a message lists of a header.
 const NAMES_SHOWN: usize = 12;
@@ -255,5 +362,143 @@ impl Split for Separated {
             ));
         }
         Ok(())
+    }
+}
+
+pub(super) struct Objects {
+    pub(super) member: String,
+    /// Names of members that objects must not have yet.
+    pub(super) added: Vec<String>,
+    pub(super) form: TextForm,
+}
+
+impl Objects {
+    /// The place of the member's value, and what it is; or why the line is no row.
+    fn read(&self, line: &[u8]) -> Result<(Range<usize>, Content), String> {
+        let mut reader = serde_json::Deserializer::from_slice(line);
+        let value = Member(self)
+            .deserialize(&mut reader)
+            .and_then(|value| reader.end().map(|()| value))
+            .map_err(|error| {
+                let advice = if line.starts_with(b"[") {
+                    "; `jq -c .[]` writes an array as lines"
+                } else {
+                    ""
+                };
+                format!("a JSON object is needed on each line: {error}{advice}")
+            })?;
+        let value = value.ok_or_else(|| format!("it has no member {:?}", self.member))?;
+        let text = value.get();
+        // The value is borrowed from the line, so its address says where it is.
+        let start = text.as_ptr().addr() - line.as_ptr().addr();
+        let content = match text.as_bytes() {
+            b"null" => Content::Empty,
+            [b'"', ..] => match serde_json::from_str::<String>(text) {
+                Ok(unescaped) => content(self.form, unescaped.as_bytes()),
+                Err(error) => Content::BadCell(format!("{}: {error}", shown(text))),
+            },
+            [b'-' | b'0'..=b'9', ..] => content(self.form, text.as_bytes()),
+            kind => Content::BadCell(format!(
+                "{}: a string, a number or null is allowed",
+                match kind {
+                    [b'{', ..] => "an object",
+                    [b'[', ..] => "an array",
+                    _ => text,
+                }
+            )),
+        };
+        Ok((start..start + text.len(), content))
+    }
+}
+
+impl Split for Objects {
+    fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure> {
+        let Some(len) = memchr(b'\n', &bytes[start..]) else {
+            return Ok(None);
+        };
+        let next = start + len + 1;
+        let object = start + marks_len(&bytes[start..next]);
+        let text = bytes[object..next].trim_ascii_end();
+        let (cell, content) = match self.read(text) {
+            _ if text.is_empty() => (0..0, Content::Blank),
+            Ok(read) => read,
+            Err(problem) => (0..0, Content::BadRow(problem)),
+        };
+        Ok(Some(Row {
+            // Members are added before the brace that ends the object.
+            text: start..object + text.len().saturating_sub(1),
+            cell: object + cell.start..object + cell.end,
+            next,
+            content,
+        }))
+    }
+}
+
+/// Reads an object and gives the value of its member.
+struct Member<'a>(&'a Objects);
+
+impl<'de> DeserializeSeed<'de> for Member<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Member<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(key) = map.next_key_seed(Key(self.0))? {
+            match key {
+                KeyKind::Id if found.is_some() => {
+                    let member = &self.0.member;
+                    return Err(A::Error::custom(format!("it has {member:?} twice")));
+                }
+                KeyKind::Id => found = Some(map.next_value()?),
+                KeyKind::Other => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(found)
+    }
+}
+
+enum KeyKind {
+    Id,
+    Other,
+}
+
+struct Key<'a>(&'a Objects);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = KeyKind;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<KeyKind, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = KeyKind;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a member")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<KeyKind, E> {
+        if name == self.0.member {
+            return Ok(KeyKind::Id);
+        }
+        if self.0.added.iter().any(|added| added == name) {
+            return Err(E::custom(format!(
+                "it has a member {name:?} already: --prefix puts a word before the new names"
+            )));
+        }
+        Ok(KeyKind::Other)
     }
 }
