@@ -4,7 +4,6 @@ mod file;
 mod principal;
 mod quota;
 mod secret;
-mod tokens_file;
 
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use self::file::Tokens;
+pub use self::file::TokensFile;
 pub use self::file::{TokenLine, name, node_ids};
 pub use self::principal::Pattern;
 pub(crate) use self::principal::Principal;
@@ -23,7 +23,6 @@ pub use self::principal::Scope;
 pub use self::quota::{PerQuota, QuotaKind};
 pub(crate) use self::quota::{Turns, Weight, Work};
 pub use self::secret::{Hash, TokenSecret};
-pub use self::tokens_file::TokensFile;
 use super::watched::Watched;
 use crate::refusal::{Refusal, RefusalKind};
 use randflake_common::failure::Failure;

@@ -7,9 +7,7 @@
 //! half of the rest, so that they leave room for new connections.
 
 mod account;
-mod guests;
 mod permit;
-mod places;
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -19,16 +17,16 @@ use std::sync::{Arc, Mutex, Weak};
 use randflake_common::failure::say;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-pub(crate) use self::account::{Account, ConnectionCost};
-use self::guests::Guests;
-pub(crate) use self::permit::Permit;
+use self::account::{Guests, client_of};
 use self::permit::{Budget, Budgets, Owner};
-pub use self::places::ConnectionLimits;
-pub(crate) use self::places::Places;
-use self::places::client_of;
 use super::access::Principal;
 use super::lock::lock;
 use crate::counters::Count;
+
+pub use self::account::ConnectionLimits;
+pub(crate) use self::account::Places;
+pub(crate) use self::account::{Account, ConnectionCost};
+pub(crate) use self::permit::Permit;
 
 /// What guests may hold of the budget: a part of so many.
 const GUEST_PART: usize = 8;

@@ -1,18 +1,24 @@
-//! `/v1/leases`: what one acquire grants is a document, which its renewal and its release take again.
+//! `/v1/leases`, `/v1/devices` and `/v1/tickets`.
+
+use core::fmt::Write as _;
+use core::time::Duration;
+use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use serde::Serialize;
+use randflake_common::date::whole_ms;
+use randflake_common::leases::{LeaseDocument, LeaseRow, device_id};
+use randflake_std::lease::{Device, DeviceError, DeviceLeaseError, DeviceRequest, LeaseStore};
+use serde::{Deserialize, Serialize};
 
 use super::body::{Json, MAX_LEN, json};
 use super::request::ApiRequest;
 use super::status::NodeIdState;
 use crate::access::{Scope, Weight};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::service::served_namespace::ServedNamespace;
 use crate::service::{AcquireParameters, LeaseQuery, MAX_LEASES};
-use randflake_common::date::whole_ms;
-use randflake_common::leases::{LeaseDocument, LeaseRow};
 
 pub(super) async fn acquire(
     request: ApiRequest,
@@ -105,4 +111,172 @@ pub(super) async fn list(request: ApiRequest) -> Result<Response, Refusal> {
         next: listed.next,
     };
     Ok(Json(page).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeviceParameters {
+    /// Number of the device, up to 16 hex digits.
+    device: String,
+    /// Owner of the device: the name of a token.
+    owner: Option<String>,
+    /// The counter that the device reports as its last, 0 for a new device.
+    counter: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct DeviceAnswer {
+    namespace: String,
+    device: String,
+    /// Owner of the device; empty if none.
+    owner: String,
+    /// Counter of its last ticket.
+    counter: u32,
+}
+
+pub(super) async fn register(
+    request: ApiRequest,
+    body: Request,
+) -> Result<Json<DeviceAnswer>, Refusal> {
+    request.begin(Weight::ONE, &["namespace"])?;
+    let space = space(&request)?;
+    let (asked, _memory) = json::<DeviceParameters>(body, MAX_LEN).await?;
+    let device = device_of(&asked.device)?;
+    let register = move |store: &mut LeaseStore| {
+        let register = DeviceRequest::Register {
+            owner: asked.owner.as_deref(),
+            reported: asked.counter,
+        };
+        store.devices().request(device, &register)
+    };
+    work(&request, space, device, register).await
+}
+
+pub(super) async fn look(request: ApiRequest) -> Result<Json<DeviceAnswer>, Refusal> {
+    request.begin(Weight::ONE, &["namespace", "device"])?;
+    let space = space(&request)?;
+    let device = device_of(request.query.text("device").unwrap_or_default())?;
+    let look = move |store: &mut LeaseStore| store.devices().request(device, &DeviceRequest::Look);
+    work(&request, space, device, look).await
+}
+
+/// The namespace, for administrators: whoever sets a device's owner or counter decides who may make
+/// its next ticket.
+fn space(request: &ApiRequest) -> Result<&Arc<ServedNamespace>, Refusal> {
+    let ApiRequest { app, principal, .. } = request;
+    app.service
+        .space(principal, Scope::Admin, request.namespace()?)
+}
+
+async fn work(
+    request: &ApiRequest,
+    space: &Arc<ServedNamespace>,
+    device: u64,
+    work: impl FnOnce(&mut LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
+) -> Result<Json<DeviceAnswer>, Refusal> {
+    let known = space.with_store(&request.principal, move |store| Ok(work(store)?));
+    let known = known.await?;
+    Ok(Json(DeviceAnswer {
+        namespace: space.name().to_owned(),
+        device: format!("{device:016x}"),
+        owner: known.owner,
+        counter: known.last_counter,
+    }))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TicketParameters {
+    /// Number of the device, up to 16 hex digits.
+    device: String,
+    /// Above that of the device's last ticket, by one unless given.
+    counter: Option<u32>,
+    ttl_ms: Option<u64>,
+    /// The device's lease, instead of a new one.
+    #[serde(default)]
+    renew: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct TicketAnswer {
+    namespace: String,
+    device: String,
+    counter: u32,
+    /// The ticket, 64 hex digits.
+    ticket: String,
+    node: u32,
+    start_unix_ms: u64,
+    end_unix_ms: u64,
+}
+
+pub(super) async fn tickets(
+    request: ApiRequest,
+    body: Request,
+) -> Result<(StatusCode, Json<TicketAnswer>), Refusal> {
+    request.begin(Weight::ONE, &["namespace"])?;
+    let ApiRequest { app, principal, .. } = &request;
+    let namespace = request.namespace()?;
+    let space = app.service.space(principal, Scope::Leases, namespace)?;
+    let (asked, _memory) = json::<TicketParameters>(body, MAX_LEN).await?;
+    let device = device_of(&asked.device)?;
+    let key = app.ticket_key.clone().ok_or_else(|| {
+        let message =
+            "this server has no key of tickets: it is started with --ticket-key-file FILE then";
+        Refusal::new(RefusalKind::NotFound, message)
+    })?;
+    // The quota is of new leases, each of which adds to the store's history; a renewal adds none.
+    if !asked.renew {
+        principal.take_leases(1)?;
+    }
+    // Without tokens everybody operates the server.
+    let owner = principal.has_token().then(|| principal.name().to_owned());
+    let work = move |store: &mut LeaseStore| {
+        // First: a counter that was taken and not used does no harm.
+        let next = DeviceRequest::NextTicket {
+            owner: owner.as_deref(),
+            counter: asked.counter,
+        };
+        let counter = store.devices().request(device, &next)?.last_counter;
+        let longest = store.namespace().max_ttl();
+        let ttl = asked.ttl_ms.map_or(longest, Duration::from_millis);
+        let lease = if asked.renew {
+            let mut lease = store.devices().find(device).map_err(refusal)?;
+            lease.renew(store, ttl).map_err(refusal)?;
+            lease
+        } else {
+            store.devices().acquire(device, ttl)?
+        };
+        let ticket = lease.ticket(counter, &key).map_err(Refusal::invalid)?;
+        let mut digits = String::new();
+        for byte in ticket {
+            // A string takes all.
+            _ = write!(digits, "{byte:02x}");
+        }
+        let spec = store.namespace().spec();
+        let grant = lease.grant();
+        Ok(TicketAnswer {
+            namespace: store.namespace().name().to_owned(),
+            device: format!("{device:016x}"),
+            counter,
+            ticket: digits,
+            node: grant.node_id,
+            start_unix_ms: spec.unix_ms(grant.start),
+            end_unix_ms: spec.unix_ms(grant.end),
+        })
+    };
+    let answer = space.grant_within(principal, space.leasable(principal)?, work);
+    Ok((StatusCode::CREATED, Json(answer.await?)))
+}
+
+/// Reads the number of a device, up to 16 hex digits.
+pub(super) fn device_of(text: &str) -> Result<u64, Refusal> {
+    device_id(text).map_err(|problem| Refusal::invalid(format!("device is {text:?}: {problem}")))
+}
+
+fn refusal(error: DeviceLeaseError) -> Refusal {
+    match error {
+        DeviceLeaseError::Store(error) => error.into(),
+        // The device needs another lease.
+        other => Refusal::new(RefusalKind::Conflict, other),
+    }
 }

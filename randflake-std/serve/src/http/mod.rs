@@ -2,7 +2,6 @@
 
 mod body;
 mod dashboard;
-mod devices;
 mod files;
 #[cfg(any(fuzzing, test))]
 #[cfg_attr(
@@ -16,12 +15,9 @@ mod files;
 )]
 pub(crate) mod fuzz;
 mod ids;
-mod inspect;
 mod leases;
 mod metrics;
 mod request;
-mod site;
-mod stall_limit;
 mod status;
 
 use core::future::poll_fn;
@@ -48,18 +44,16 @@ use randflake_std::Secret;
 use tokio::io::{AsyncWriteExt as _, copy, sink};
 use tokio::time::timeout;
 
-use self::body::BodyMemory;
+use self::body::{BodyMemory, IdleLimit, StallLimit};
 use self::dashboard::Dashboards;
 use self::files::FILES;
 use self::metrics::Recorded;
 use self::request::LoggedRequest;
-use self::stall_limit::{IdleLimit, StallLimit};
 use super::access::Access;
 use super::budget::{Account, MemoryBudget};
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::service::Service;
-use crate::counters::AnswerStatus;
-use crate::counters::Connections;
+use crate::counters::{AnswerStatus, Connections};
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Longest head of a request in bytes.
@@ -119,10 +113,10 @@ fn router(app: Arc<App>) -> Router {
         .route("/v1/leases", get(leases::list).post(leases::acquire))
         .route("/v1/leases/renew", post(leases::renew))
         .route("/v1/leases/release", post(leases::release))
-        .route("/v1/tickets", post(devices::tickets))
-        .route("/v1/devices", get(devices::look).post(devices::register))
-        .route("/v1/inspect", get(inspect::one).post(inspect::many))
-        .route("/v1/explain", get(inspect::explain))
+        .route("/v1/tickets", post(leases::tickets))
+        .route("/v1/devices", get(leases::look).post(leases::register))
+        .route("/v1/inspect", get(ids::one).post(ids::many))
+        .route("/v1/explain", get(ids::explain))
         .route("/v1/status", get(status::status));
     for file in &FILES {
         router = router.route(file.path, file.route());
@@ -157,7 +151,7 @@ async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Nex
     let noted = LoggedRequest::begin(&app.service, &mut request);
     let holding = BodyMemory::of(&request);
     let answering = async {
-        match site::check_host(&request) {
+        match request::check_host(&request) {
             Ok(()) => next.run(request).await,
             Err(refusal) => refusal.into_response(),
         }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::reply::Replies;
 use super::session::{Answered, Answering, CommandArgs, RespSession, later};
-use super::{general, ids, leases, transaction};
+use super::{general, ids, leases, session};
 use crate::access::Weight;
 use crate::counters::AnswerStatus;
 use crate::log::{self, LogEntry};
@@ -110,9 +110,9 @@ static TABLE: [CommandEntry; 25] = [
     CommandEntry::now("echo", 2, general::echo),
     CommandEntry::now("auth", -2, general::auth).without_token(),
     CommandEntry::now("hello", -1, general::hello).without_token(),
-    CommandEntry::now("multi", 1, transaction::multi).never_queued(),
-    CommandEntry::now("exec", 1, transaction::exec).never_queued(),
-    CommandEntry::now("discard", 1, transaction::discard).never_queued(),
+    CommandEntry::now("multi", 1, session::multi).never_queued(),
+    CommandEntry::now("exec", 1, session::exec).never_queued(),
+    CommandEntry::now("discard", 1, session::discard).never_queued(),
     CommandEntry::now("client", -2, general::client),
     general(
         "command",

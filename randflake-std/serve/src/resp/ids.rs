@@ -1,15 +1,14 @@
 //! Ids: `INCR`, `GET` and `MGET` for clients that know Redis only, `ID.NEXT` and `ID.INSPECT` for the others; and the
 //! numbers of `NUMBER.NEXT`.
 
+use randflake_common::form::TextForm;
 use randflake_std::Id;
 
 use super::reply::Replies;
 use super::session::{Answered, Answering, CHUNK, CommandArgs, RespSession, later};
 use crate::refusal::Refusal;
-use crate::service::IdsFormat;
-use crate::service::numbers::IssuedNumbers;
-use crate::service::{check_count, digits, read_id};
-use randflake_common::form::TextForm;
+use crate::service::leases::IssuedNumbers;
+use crate::service::{IdsFormat, check_count, digits, read_id};
 
 /// Memory of an id and its longest reply, in bytes.
 const ID_REPLY: usize = 40;

@@ -11,7 +11,6 @@ mod leases;
 mod parse;
 mod reply;
 mod session;
-mod transaction;
 
 use core::time::Duration;
 use std::io;

@@ -1,8 +1,7 @@
 //! What the protocols share: ids, fields of ids and leases, for who may have them.
 
 pub(crate) mod health;
-mod leases;
-pub(crate) mod numbers;
+pub(crate) mod leases;
 pub(crate) mod served_namespace;
 
 use core::time::Duration;
@@ -18,12 +17,13 @@ use randflake_std::{AnyLayout, Id};
 use serde::Serialize;
 
 use self::health::NotReady;
-pub(crate) use self::leases::{AcquireParameters, LeaseQuery};
 use self::served_namespace::ServedNamespace;
 use super::access::{Access, Principal, Scope};
 use super::log::RequestLog;
 use crate::counters::Counters;
 use crate::refusal::{Refusal, RefusalKind};
+
+pub(crate) use self::leases::{AcquireParameters, LeaseQuery};
 
 /// The largest number of ids of one request: with the digits of each about 8 MB of JSON, and less than a second of one node
 /// id in the Randflake layout.
