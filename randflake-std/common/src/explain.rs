@@ -10,7 +10,7 @@ use randflake_std::randflake_core::LayoutSpec;
 use serde::Serialize;
 
 use crate::failure::visible;
-use crate::form::{GivenId, TextForm};
+use crate::form::{GivenId, TextFormat};
 
 /// Explanation of one id, by the lease under which it was issued.
 #[derive(Debug, Serialize)]
@@ -70,7 +70,7 @@ impl ExplainRow {
         let unix_ms = spec.unix_ms(parts.tick);
         let id = given.id;
         let mut shown = String::new();
-        given.append(id, TextForm::Text, &mut shown);
+        given.append(id, TextFormat::Text, &mut shown);
         Self {
             prefix: given.prefix.clone(),
             shown,

@@ -1,4 +1,4 @@
-//! How a command fails: one line on standard error, and an exit status.
+//! Failures of commands: one line on standard error, and an exit status.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter, Write as _};

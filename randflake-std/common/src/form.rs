@@ -11,9 +11,9 @@ use uuid::Uuid;
 use crate::mistake;
 use crate::number;
 
-/// How an id is written: each is the same 64 bits.
+/// Text formats of ids: each writes the same 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TextForm {
+pub enum TextFormat {
     /// Base32hex, 1 to 13 digits of 0-9a-v
     Text,
     /// Signed, as a database's bigint
@@ -57,8 +57,8 @@ impl From<Id> for GivenId {
 
 impl GivenId {
     /// Appends an id in its place: a text has the same prefix.
-    pub fn append(&self, id: Id, form: TextForm, text: &mut String) {
-        if let (TextForm::Text, Some(prefix)) = (form, &self.prefix) {
+    pub fn append(&self, id: Id, form: TextFormat, text: &mut String) {
+        if let (TextFormat::Text, Some(prefix)) = (form, &self.prefix) {
             text.push_str(prefix);
             text.push(SEPARATOR);
         }
@@ -69,7 +69,7 @@ impl GivenId {
 /// Separates the prefix of a typed id from the digits; it is none of them.
 const SEPARATOR: char = '_';
 
-impl TextForm {
+impl TextFormat {
     /// Names of all forms, as options and requests have them.
     pub fn names() -> Vec<String> {
         let values = Self::value_variants().iter();

@@ -10,9 +10,9 @@ use randflake_std::{Any53, Cipher, Feistel53, Id, Layout, Randflake53, Secret};
 use crate::failure::Failure;
 use crate::form::GivenId;
 
-/// Form of the ids of a layout.
+/// Encryption of the ids of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdForm {
+pub enum IdEncryption {
     /// Not encrypted.
     Plain,
     /// Encrypted to 64 bits.
@@ -21,7 +21,7 @@ pub enum IdForm {
     Bits53,
 }
 
-impl IdForm {
+impl IdEncryption {
     /// That of a namespace. Until somebody with the key has used it, it is what the layout's name alone means.
     pub fn of(namespace: &Namespace) -> Self {
         match namespace.key_check() {
@@ -33,7 +33,7 @@ impl IdForm {
         }
     }
 
-    /// Form of the ids of a cipher.
+    /// Encryption by a cipher, or none.
     pub fn of_cipher(cipher: Option<&Cipher>) -> Self {
         match cipher {
             None => Self::Plain,

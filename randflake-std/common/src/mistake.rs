@@ -8,12 +8,12 @@ use std::path::Path;
 use clap::ValueEnum;
 use randflake_std::TaggedUuid;
 
-use crate::form::TextForm;
+use crate::form::TextFormat;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The problem with a text, and what to do about it where the text shows what was meant.
-pub fn explain(form: TextForm, text: &str, problem: String) -> String {
+pub fn explain(form: TextFormat, text: &str, problem: String) -> String {
     // Before the search for foreign characters, which would find the mark and name only its number.
     if text.starts_with(BYTE_ORDER_MARK) {
         return "a byte order mark (U+FEFF) stands before it: save the file as UTF-8 without one, or \
@@ -37,11 +37,11 @@ pub fn explain(form: TextForm, text: &str, problem: String) -> String {
     }
 }
 
-fn advice(form: TextForm, text: &str) -> Option<String> {
+fn advice(form: TextFormat, text: &str) -> Option<String> {
     if text.starts_with(['{', '[']) {
         return Some("of JSON only the id is allowed, as `jq -r .text` prints it".to_owned());
     }
-    if form == TextForm::Text && text.contains('_') {
+    if form == TextFormat::Text && text.contains('_') {
         return Some(
             "the prefix of a typed id, before the last _, has a-z, 0-9 and _ and begins with a letter, as in ord_3vgoe12ccb8gh"
                 .to_owned(),
@@ -67,7 +67,7 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
         );
     }
     // Only said, not accepted: an id has one text, by which it is compared.
-    if form == TextForm::Text && reads(form, &text.to_ascii_lowercase()) {
+    if form == TextFormat::Text && reads(form, &text.to_ascii_lowercase()) {
         return Some("a text id has lower-case letters only".to_owned());
     }
     if text.contains(char::is_whitespace) {
@@ -76,7 +76,7 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     // Before what looks like a path, as both have points.
     if text.contains('.') && text.parse::<f64>().is_ok() {
         let advice = match form {
-            TextForm::Text => {
+            TextFormat::Text => {
                 "a number with a fraction or an exponent has lost its last digits; pandas, DuckDB and spreadsheets make one of a \
                  text id with digits and one e, such as 12345678901e9: have them read the column as text"
             }
@@ -94,20 +94,20 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     // Forms that can be told by looking; most digits are digits in most bases, so base58 and its like are never advised.
     // The order is from what is plain to what is likely. Up to 13 hex digits may as well be a text
     // id, so hex without `0x` is advised for all 16 only.
-    let (name, other) = if reads(TextForm::Int, text) {
-        ("a signed number", TextForm::Int)
-    } else if reads(TextForm::Uint, text) {
-        ("an unsigned number", TextForm::Uint)
-    } else if text.len() > 16 && reads(TextForm::Uuid, text) {
-        ("a UUID", TextForm::Uuid)
-    } else if text.starts_with("0x") && reads(TextForm::Hex, text) {
-        ("a hexadecimal number", TextForm::Hex)
-    } else if reads(TextForm::Text, text) {
-        ("a text id", TextForm::Text)
-    } else if text.len() == 16 && reads(TextForm::Hex, text) {
-        ("a hexadecimal number", TextForm::Hex)
-    } else if text.ends_with('=') && reads(TextForm::Base64, text) {
-        ("an id in base64", TextForm::Base64)
+    let (name, other) = if reads(TextFormat::Int, text) {
+        ("a signed number", TextFormat::Int)
+    } else if reads(TextFormat::Uint, text) {
+        ("an unsigned number", TextFormat::Uint)
+    } else if text.len() > 16 && reads(TextFormat::Uuid, text) {
+        ("a UUID", TextFormat::Uuid)
+    } else if text.starts_with("0x") && reads(TextFormat::Hex, text) {
+        ("a hexadecimal number", TextFormat::Hex)
+    } else if reads(TextFormat::Text, text) {
+        ("a text id", TextFormat::Text)
+    } else if text.len() == 16 && reads(TextFormat::Hex, text) {
+        ("a hexadecimal number", TextFormat::Hex)
+    } else if text.ends_with('=') && reads(TextFormat::Base64, text) {
+        ("an id in base64", TextFormat::Base64)
     } else {
         return None;
     };
@@ -116,7 +116,7 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     (other != form).then(|| format!("{name} needs --from {}", option.get_name()))
 }
 
-fn reads(form: TextForm, text: &str) -> bool {
+fn reads(form: TextFormat, text: &str) -> bool {
     form.read_plainly(text).is_ok()
 }
 
@@ -170,7 +170,7 @@ mod tests {
             format!("0x{:x}", id.to_u64()),
             uuid::Uuid::from_bytes(id.to_uuid_bytes()).to_string(),
         ] {
-            for form in TextForm::value_variants() {
+            for form in TextFormat::value_variants() {
                 if reads(*form, &text) {
                     continue;
                 }
@@ -178,7 +178,7 @@ mod tests {
                     continue;
                 };
                 let (_, named) = advice.split_once("--from ").unwrap();
-                let named = TextForm::from_str(named, false).unwrap();
+                let named = TextFormat::from_str(named, false).unwrap();
                 assert_ne!(named, *form);
                 assert!(named.read(&text).is_ok(), "{text}: {advice}");
             }

@@ -17,7 +17,7 @@ pub fn within<T: TryFrom<u64>>(
         let number = number.and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| {
             let allowed = format!("{} to {} are allowed", range.start(), range.end());
-            // A number out of range needs only the range; "1e6" and "1,000" look right to whoever typed them.
+            // A number out of range needs only the range; "1e6" and "1,000" look right to a user.
             match text.parse::<i128>() {
                 Ok(_) => allowed,
                 Err(_) => format!("{allowed}, in digits only"),

@@ -10,7 +10,7 @@ use randflake_std::private_file;
 /// Largest file of settings in bytes: 100,000 tokens. A longer one, such as a device that never ends, is refused.
 const MOST: u64 = 16 << 20;
 
-/// Reads a file of settings. Whoever may write it, or put another one in its place, takes any right here.
+/// Reads a file of settings. A user who may write it, or put another one in its place, takes any right here.
 pub fn read(path: &Path, what: &str) -> Result<(String, Metadata), String> {
     let opened = private_file::open_settings(path);
     let (file, found) = opened.map_err(|refusal| format!("{what}, {refusal}"))?;

@@ -161,7 +161,7 @@ impl Display for LeaseRow<'_> {
             self.node,
             self.start_utc,
             self.end_utc,
-            // Whoever may acquire chooses the name: an escape sequence in it must not reach the
+            // A client that acquires chooses the name: an escape sequence in it must not reach the
             // operator's terminal.
             visible(self.holder)
         )

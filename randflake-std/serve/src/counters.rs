@@ -1,4 +1,4 @@
-//! What the service counts, for metrics and the page: connections, refusals, and answers with their times.
+//! Counters for metrics and the page: connections, refusals, and answers with their times.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;

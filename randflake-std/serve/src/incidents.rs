@@ -1,4 +1,4 @@
-//! What happens to the leases of a running server, said once each on standard error, with what to do.
+//! Incidents of the leases of a running server: each is logged once on standard error, with what to do.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -33,7 +33,7 @@ pub use self::budget::ConnectionLimits;
 pub use self::budget::MemoryLimits;
 pub use self::listen::address::ListenAddress;
 pub use self::listen::tls::TlsFiles;
-pub use self::run::{Options, Served, Server};
+pub use self::run::{Options, ServedStore, Server};
 pub use self::service::served_namespace::{Leasing, ServedNamespace, StoreOpener};
 
 /// Tokens of clients, and the file that has them.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use randflake_common::failure::{Failure, say, say_times};
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_std::date::span;
 use randflake_std::lease::{KeyCheck, StoreError};
 use randflake_std::{DEFAULT_TTL, Secret};
@@ -66,12 +66,12 @@ pub struct Options {
     pub grace: Duration,
 }
 
-/// What a server serves.
+/// Namespaces of a store that a server serves, and the way it leases their node ids.
 #[derive(Debug)]
-pub struct Served {
+pub struct ServedStore {
     /// The namespaces.
     pub namespaces: Vec<ServedNamespace>,
-    /// How each leases its node ids.
+    /// Number of node ids of each, and their TTL.
     pub leasing: Leasing,
     /// URL of the store, to show: without password.
     pub store: String,
@@ -153,7 +153,7 @@ impl Server {
     /// # Errors
     ///
     /// [`Failure`] if the first leases cannot be had, and waiting does not help.
-    pub fn run(self, served: Served) -> Result<(), Failure> {
+    pub fn run(self, served: ServedStore) -> Result<(), Failure> {
         let Self {
             options,
             sockets,
@@ -161,7 +161,7 @@ impl Server {
             tls,
             log,
         } = self;
-        let Served {
+        let ServedStore {
             namespaces,
             leasing,
             store,
@@ -197,7 +197,7 @@ impl Server {
         system::allow_many_files();
         let runtime = Runtime::new().map_err(Failure::failed)?;
         let ended = runtime.block_on(running.serve(sockets, &leasing));
-        // Whoever still waits for a store would keep the process.
+        // A thread that still waits for a store would keep the process.
         runtime.shutdown_background();
         ended
     }
@@ -208,8 +208,8 @@ fn check_ticket_key(service: &Service, key: &Secret) -> Result<(), Failure> {
     // Each device has the key of tickets; with the namespace's it could make and read every id. That is the secret, or
     // the key of 53-bit ids, which follows from it.
     let key_checks = [
-        IdForm::Bits64.key_check(key),
-        IdForm::Bits53.key_check(key),
+        IdEncryption::Bits64.key_check(key),
+        IdEncryption::Bits53.key_check(key),
         KeyCheck::of(&key.feistel53()),
     ];
     let is_same = |space: &&Arc<ServedNamespace>| key_checks.contains(&space.key_check());

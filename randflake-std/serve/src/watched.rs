@@ -78,7 +78,7 @@ fn others_read(_: &Metadata) -> bool {
 fn seen(found: &Metadata) -> FileStamp {
     use std::os::unix::fs::MetadataExt;
 
-    // Not the time of modification, which whoever writes a file may set to that of the one before.
+    // Not the time of modification, which the writer of a file may set to that of the one before.
     Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
 }
 

@@ -1,4 +1,4 @@
-//! How a command ends: one line on standard error, and an exit status.
+//! Ends of commands: one line on standard error, and an exit status.
 
 use std::env;
 use std::io;
@@ -22,7 +22,7 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
         Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             return ExitCode::SUCCESS;
         }
-        // Whoever sent the signal knows.
+        // The sender of the signal knows.
         Failure::Interrupted(signal) => return ExitCode::from(SIGNALLED + signal),
         Failure::Output(_) | Failure::Failed(_) => FAILED,
         Failure::Usage(_) => USAGE,
@@ -43,7 +43,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if is_help {
-        // Whoever has closed the output does not want the rest.
+        // A reader that has closed the output does not want the rest.
         let _closed = error.print();
     } else {
         let text = without_urls(error.render().to_string());

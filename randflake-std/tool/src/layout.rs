@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
 use randflake_common::date;
-use randflake_common::layout::{IdForm, preset};
+use randflake_common::layout::{IdEncryption, preset};
 use randflake_common::number::{check, wrong};
 
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct LayoutArgs {
 #[derive(Clone, Debug)]
 pub(crate) struct LayoutChoice {
     spec: LayoutSpec,
-    form: IdForm,
+    form: IdEncryption,
     /// The text as it was written, without epoch and tick: advice on another epoch repeats it.
     shape: String,
 }
@@ -52,7 +52,7 @@ impl Default for LayoutChoice {
         Self {
             spec: Randflake::SPEC,
             // As `randflake` is read below: it has no plain form.
-            form: IdForm::Bits64,
+            form: IdEncryption::Bits64,
             shape: "randflake".to_owned(),
         }
     }
@@ -63,10 +63,13 @@ impl FromStr for LayoutChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let written = text.split('@').next().unwrap_or(text).to_owned();
-        let prefixes = [(ENCRYPTED, IdForm::Bits64), (ENCRYPTED_53, IdForm::Bits53)];
+        let prefixes = [
+            (ENCRYPTED, IdEncryption::Bits64),
+            (ENCRYPTED_53, IdEncryption::Bits53),
+        ];
         let mut prefixes = prefixes.into_iter();
         let asked = prefixes.find_map(|(prefix, form)| Some((form, text.strip_prefix(prefix)?)));
-        let (asked, text) = asked.unwrap_or((IdForm::Plain, text));
+        let (asked, text) = asked.unwrap_or((IdEncryption::Plain, text));
         let (shape, times) = match text.split_once('@') {
             Some((shape, times)) => (shape, Some(read_times(times)?)),
             None => (text, None),
@@ -77,12 +80,12 @@ impl FromStr for LayoutChoice {
         };
         let form = match (name, asked) {
             // These have no plain form: their ids would tell time and node without anybody having chosen so.
-            ("randflake" | "milliflake", IdForm::Plain) => IdForm::Bits64,
+            ("randflake" | "milliflake", IdEncryption::Plain) => IdEncryption::Bits64,
             // Nor has this one another.
-            ("randflake53", _) => IdForm::Bits53,
+            ("randflake53", _) => IdEncryption::Bits53,
             _ => asked,
         };
-        if form == IdForm::Bits53 && spec.bits() > 53 {
+        if form == IdEncryption::Bits53 && spec.bits() > 53 {
             return Err(format!(
                 "the layout has {} bits: {ENCRYPTED_53} takes one of at most 53, such as randflake53, or custom:30,12,11 with an \
                  epoch and a tick",
@@ -253,7 +256,7 @@ impl LayoutChoice {
         self.spec
     }
 
-    pub(crate) fn form(&self) -> IdForm {
+    pub(crate) fn form(&self) -> IdEncryption {
         self.form
     }
 
@@ -264,16 +267,16 @@ impl LayoutChoice {
     pub(crate) fn namespace(&self) -> String {
         let fields = self.spec.fields();
         let prefix = match self.form {
-            IdForm::Plain => "",
-            IdForm::Bits64 => "encrypted-",
-            IdForm::Bits53 => "encrypted53-",
+            IdEncryption::Plain => "",
+            IdEncryption::Bits64 => "encrypted-",
+            IdEncryption::Bits53 => "encrypted53-",
         };
         if let Some(name) = preset(fields) {
             // `default` belongs to encrypted Randflake alone, so a plain layout never meets its
             // leases.
             return match (name, self.form) {
-                ("randflake", IdForm::Bits64) => "default".to_owned(),
-                ("randflake53", IdForm::Bits53) => name.to_owned(),
+                ("randflake", IdEncryption::Bits64) => "default".to_owned(),
+                ("randflake53", IdEncryption::Bits53) => name.to_owned(),
                 _ => format!("{prefix}{name}"),
             };
         }

@@ -164,7 +164,7 @@ impl StoreArgs {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
-    /// What whoever has given a secret should know of a store whose leases are this machine's alone; `None` of one on a server.
+    /// Note for a user with a secret whose leases are on this machine alone; `None` of a store on a server.
     pub(crate) fn local_leases(&self) -> Result<Option<String>, Failure> {
         if self.is_shared()? {
             return Ok(None);
@@ -436,7 +436,7 @@ impl StoreArgs {
     /// Whether the counter cannot be there, as there is no store: only what begins a counter makes one, so that nothing is left
     /// at a mistyped path.
     pub(crate) fn has_no_store(&self) -> Result<bool, Failure> {
-        // The default directory is made, so that the command of the message finds it, whoever types it.
+        // The default directory is made, so that the command of the message finds it.
         let url = self.given_url()?.map_or_else(made_default_url, Ok)?;
         let url = shown(&url)?;
         let Some(path) = url.strip_prefix("sqlite:").map(Path::new) else {

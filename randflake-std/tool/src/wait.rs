@@ -107,7 +107,7 @@ pub(crate) fn wait_for_sign(
     // second.
     const LOOK: Duration = Duration::from_secs(2);
     let mut left = limit;
-    // Whoever waits without a word thinks that the command hangs.
+    // Without a word a user thinks that the command hangs.
     let mut next_word = limit / 4 * 3;
     while !left.is_zero() {
         let pause = left.min(LOOK);

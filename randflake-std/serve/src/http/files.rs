@@ -1,4 +1,4 @@
-//! What does not change: the page for operators, and the description of the interface.
+//! Files that do not change: the page for operators, and the description of the interface.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use axum::response::{IntoResponse as _, Response};
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
     use crate::service::{MAX_IDS, MAX_LEASES};
-    use randflake_common::form::TextForm;
+    use randflake_common::form::TextFormat;
 
     #[test]
     fn the_page_takes_at_most_50_kb() {
@@ -107,7 +107,7 @@ mod tests {
         }
         assert_eq!(
             *at("/components/schemas/Form/enum"),
-            TextForm::names().into_iter().collect::<Value>()
+            TextFormat::names().into_iter().collect::<Value>()
         );
     }
 }

@@ -13,8 +13,8 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
 use itoa::Buffer;
 use randflake_common::explain::ExplainRow;
-use randflake_common::form::TextForm;
-use randflake_common::layout::IdForm;
+use randflake_common::form::TextFormat;
+use randflake_common::layout::IdEncryption;
 use randflake_std::Id;
 use randflake_std::lease::{Gap, LeaseStore};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use crate::budget::Permit;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::leases::{IssuedNumbers, MAX_NUMBERS};
 use crate::service::served_namespace::PATIENCE;
-use crate::service::{IdsFormat, Inspected, MAX_IDS, read_id};
+use crate::service::{IdFields, IdsFormat, MAX_IDS, read_id};
 
 /// Bytes of an answer that are written at once. The client takes them before there are more.
 const CHUNK: usize = 64 << 10;
@@ -71,7 +71,7 @@ struct IdsBody {
     /// How many of them are written.
     done: usize,
     format: IdsFormat,
-    form: IdForm,
+    form: IdEncryption,
     /// What stands before the ids, until it is written.
     head: String,
     /// Bytes that are not written yet.
@@ -85,7 +85,7 @@ impl IdsBody {
     fn new(
         ids: Vec<Id>,
         format: IdsFormat,
-        form: IdForm,
+        form: IdEncryption,
         namespace: &str,
         permit: Option<Arc<Permit>>,
     ) -> Self {
@@ -160,7 +160,7 @@ impl HttpBody for IdsBody {
 }
 
 /// Writes an id.
-fn write(format: IdsFormat, form: IdForm, id: Id, text: &mut Vec<u8>) {
+fn write(format: IdsFormat, form: IdEncryption, id: Id, text: &mut Vec<u8>) {
     let mut digits = Buffer::new();
     match format {
         IdsFormat::Json => {
@@ -190,7 +190,7 @@ fn write(format: IdsFormat, form: IdForm, id: Id, text: &mut Vec<u8>) {
 const NUMBER: &str = r#","number":"#;
 
 /// Bytes that [`write`] writes of an id, without writing them.
-fn len(format: IdsFormat, form: IdForm, id: Id) -> usize {
+fn len(format: IdsFormat, form: IdEncryption, id: Id) -> usize {
     let decimal = |number: u64| number.checked_ilog10().unwrap_or(0) as usize + 1;
     let number = id.to_u64();
     // Five bits a digit.
@@ -357,7 +357,7 @@ pub(super) struct InspectRequest {
 #[derive(Serialize)]
 pub(super) struct InspectAnswer {
     namespace: String,
-    ids: Vec<Inspected>,
+    ids: Vec<IdFields>,
 }
 
 pub(super) async fn one(request: ApiRequest) -> Result<Json<InspectAnswer>, Refusal> {
@@ -423,12 +423,12 @@ pub(super) async fn many(
     }))
 }
 
-fn form_of(name: Option<&str>) -> Result<TextForm, Refusal> {
+fn form_of(name: Option<&str>) -> Result<TextFormat, Refusal> {
     let Some(name) = name else {
-        return Ok(TextForm::Text);
+        return Ok(TextFormat::Text);
     };
-    TextForm::named(name).ok_or_else(|| {
-        let names = TextForm::names().join(", ");
+    TextFormat::named(name).ok_or_else(|| {
+        let names = TextFormat::names().join(", ");
         Refusal::invalid(format!("form is {name:?}: {names} are allowed"))
     })
 }
@@ -497,7 +497,7 @@ mod tests {
     }
 
     /// All chunks.
-    fn written(ids: &[Id], format: IdsFormat, form: IdForm) -> Vec<u8> {
+    fn written(ids: &[Id], format: IdsFormat, form: IdEncryption) -> Vec<u8> {
         let mut body = IdsBody::new(ids.to_vec(), format, form, "orders", None);
         let (whole, mut text) = (body.left, Vec::new());
         while body.left > 0 {
@@ -519,7 +519,7 @@ mod tests {
     fn json_is_what_a_library_reads() {
         for count in [1, 2, 607, 1_000, 5_000] {
             let ids = some_ids(count);
-            let text = written(&ids, IdsFormat::Json, IdForm::Bits64);
+            let text = written(&ids, IdsFormat::Json, IdEncryption::Bits64);
             let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(read["namespace"], "orders");
             let read = read["ids"].as_array().unwrap();
@@ -538,11 +538,11 @@ mod tests {
         let lines = |shown: fn(&Id) -> String| -> String {
             ids.iter().map(|id| shown(id) + "\n").collect()
         };
-        let text = written(&ids, IdsFormat::Text, IdForm::Bits64);
+        let text = written(&ids, IdsFormat::Text, IdEncryption::Bits64);
         assert_eq!(text, lines(ToString::to_string).into_bytes());
-        let text = written(&ids, IdsFormat::Int, IdForm::Bits64);
+        let text = written(&ids, IdsFormat::Int, IdEncryption::Bits64);
         assert_eq!(text, lines(|id| id.to_i64().to_string()).into_bytes());
-        let bytes = written(&ids, IdsFormat::Raw, IdForm::Bits64);
+        let bytes = written(&ids, IdsFormat::Raw, IdEncryption::Bits64);
         let (bytes, _) = bytes.as_chunks();
         assert!(
             bytes
@@ -555,13 +555,13 @@ mod tests {
     #[test]
     fn ids_of_53_bits_are_numbers_too_and_fit_what_is_paid_for() {
         let largest = [(1 << 53) - 1; 2].map(Id::from_u64);
-        let text = written(&largest, IdsFormat::Json, IdForm::Bits53);
+        let text = written(&largest, IdsFormat::Json, IdEncryption::Bits53);
         let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
         for (read, id) in read["ids"].as_array().unwrap().iter().zip(largest) {
             assert_eq!(read["number"], id.to_u64());
             assert_eq!(read["int"], id.to_i64().to_string());
         }
-        let more = text.len() - written(&largest[..1], IdsFormat::Json, IdForm::Bits53).len();
+        let more = text.len() - written(&largest[..1], IdsFormat::Json, IdEncryption::Bits53).len();
         assert!(more <= IdsFormat::Json.max_len(), "{more}");
     }
 

@@ -160,8 +160,8 @@ pub(super) async fn look(request: ApiRequest) -> Result<Json<DeviceAnswer>, Refu
     work(&request, space, device, look).await
 }
 
-/// The namespace, for administrators: whoever sets a device's owner or counter decides who may make
-/// its next ticket.
+/// The namespace, for administrators: a device's owner and counter decide who may make its
+/// next ticket.
 fn space(request: &ApiRequest) -> Result<&Arc<ServedNamespace>, Refusal> {
     let ApiRequest { app, principal, .. } = request;
     app.service

@@ -1,4 +1,4 @@
-//! Where to listen: an address, or a socket that the service manager passes.
+//! Addresses to listen on: an address, or a socket that the service manager passes.
 
 use core::net::SocketAddr;
 use core::str::FromStr;

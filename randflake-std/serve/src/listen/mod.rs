@@ -38,7 +38,7 @@ pub(crate) type Stopping = watch::Receiver<bool>;
 
 /// Returns when the server is to stop.
 pub(crate) async fn stopped(stopping: &mut Stopping) {
-    // Whoever says so lives as long as the process.
+    // The sender lives as long as the process.
     _ = stopping.wait_for(|stopping| *stopping).await;
 }
 

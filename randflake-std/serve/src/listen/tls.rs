@@ -150,7 +150,7 @@ fn configure(
             ),
             error => key.wrong(&format!("no private key in PEM: {error}")),
         })?;
-    // A provider of its own: the process-wide one is for whoever embeds the library to choose.
+    // A provider of its own: the process-wide one is chosen by the program that embeds the library.
     let provider = Arc::new(default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()

@@ -1,4 +1,4 @@
-//! What clients send before and beside their own commands, answered as Redis answers it.
+//! General commands that client libraries send by themselves, answered as Redis answers them.
 
 #![expect(
     clippy::unnecessary_wraps,

@@ -1,7 +1,7 @@
 //! Ids: `INCR`, `GET` and `MGET` for clients that know Redis only, `ID.NEXT` and `ID.INSPECT` for the others; and the
 //! numbers of `NUMBER.NEXT`.
 
-use randflake_common::form::TextForm;
+use randflake_common::form::TextFormat;
 use randflake_std::Id;
 
 use super::reply::Replies;
@@ -20,7 +20,7 @@ pub(super) fn incr<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> 
 
 /// `INCRBY namespace 1`, which some clients send for `INCR`.
 pub(super) fn incr_by<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
-    // Whoever adds 10 expects the nine before to be theirs, too.
+    // A client that adds 10 expects the nine before to be its own, too.
     if words.get(2) != Some(b"1") {
         return Answering::Now(Err(Refusal::invalid(
             "ids do not follow each other: INCRBY takes 1 only; for more ids use ID.NEXT namespace COUNT n",
@@ -163,8 +163,8 @@ pub(super) fn inspect(session: &mut RespSession, words: CommandArgs<'_>) -> Answ
     };
     let text = words.text(2)?;
     let form = match format {
-        IdsFormat::Text => TextForm::Text,
-        IdsFormat::Int => TextForm::Int,
+        IdsFormat::Text => TextFormat::Text,
+        IdsFormat::Int => TextFormat::Int,
         _ => return Err(Refusal::invalid("FORMAT takes text or int")),
     };
     let id = read_id(form, text)?;

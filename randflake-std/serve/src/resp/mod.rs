@@ -173,7 +173,7 @@ impl RespConnection {
         };
         let begun = self.input.len();
         let bytes = needed(begun, self.read);
-        // Input and replies together: whoever sends 64 KiB of commands gets about as much.
+        // Input and replies together: 64 KiB of commands are answered by about as much.
         let held = self.long_buffers.as_ref().map_or(0, Permit::bytes);
         if bytes <= held {
             return Ok(());

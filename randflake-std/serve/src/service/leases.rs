@@ -39,11 +39,11 @@ pub(crate) struct LeaseQuery {
     pub(crate) all: bool,
 }
 
-/// Part of the leases of a namespace, at a time of the store's clock.
+/// A page of the leases of a namespace, at a time of the store's clock.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct LeasePage {
     pub(crate) snapshot: Snapshot,
-    /// From where on there are more.
+    /// Node id at which the next page begins.
     pub(crate) next: Option<u32>,
 }
 
@@ -172,7 +172,7 @@ impl Service {
         principal: &Principal,
         namespace: &str,
         asked: LeaseQuery,
-    ) -> Result<Listed, Refusal> {
+    ) -> Result<LeasePage, Refusal> {
         check_leases(asked.most)?;
         // Who leases sees who else does; who administers need not lease.
         let scope = if principal.has(Scope::Admin) {
@@ -186,7 +186,7 @@ impl Service {
         let taken = space.read_store(Some(principal), move |store| {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let (snapshot, next) = Snapshot::part(store, from, most, all)?;
-            Ok(Listed { snapshot, next })
+            Ok(LeasePage { snapshot, next })
         });
         taken.await
     }

@@ -1,4 +1,4 @@
-//! What the protocols share: ids, fields of ids and leases, for who may have them.
+//! Operations that the protocols share: ids, fields of ids and leases, each with its check of rights.
 
 pub(crate) mod health;
 pub(crate) mod leases;
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_common::form::TextForm;
-use randflake_common::layout::IdForm;
+use randflake_common::form::TextFormat;
+use randflake_common::layout::IdEncryption;
 use randflake_std::date::utc;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{AnyLayout, Id};
@@ -159,10 +159,10 @@ impl Service {
         principal: &Principal,
         namespace: &str,
         id: Id,
-    ) -> Result<Inspected, Refusal> {
+    ) -> Result<IdFields, Refusal> {
         let space = self.space(principal, Scope::Inspect, namespace)?;
         space.check(id)?;
-        Ok(Inspected::of(space.codec(), id))
+        Ok(IdFields::of(space.codec(), id))
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn digits(text: &str) -> Option<u64> {
 }
 
 /// An id as a client wrote it.
-pub(crate) fn read_id(form: TextForm, text: &str) -> Result<Id, Refusal> {
+pub(crate) fn read_id(form: TextFormat, text: &str) -> Result<Id, Refusal> {
     form.read(text)
         .map(|given| given.id)
         .map_err(|problem| Refusal::invalid(format!("the id {text:?}: {problem}")))
@@ -190,7 +190,7 @@ pub(crate) fn check_count(count: usize) -> Result<(), Refusal> {
 
 /// Numbers over 53 bits are strings, because not every JSON reader keeps them.
 #[derive(Debug, Serialize)]
-pub(crate) struct Inspected {
+pub(crate) struct IdFields {
     text: String,
     int: String,
     /// Of ids of 53 bits alone.
@@ -206,7 +206,7 @@ pub(crate) struct Inspected {
     sequence: u32,
 }
 
-impl Inspected {
+impl IdFields {
     pub(crate) fn of(codec: &Codec<LayoutSpec, Option<Cipher>>, id: Id) -> Self {
         let spec = codec.layout().spec();
         let parts = codec.inspect(id);
@@ -214,7 +214,7 @@ impl Inspected {
         Self {
             text: id.to_string(),
             int: id.to_i64().to_string(),
-            number: IdForm::of_cipher(codec.permutation().as_ref()).number(id),
+            number: IdEncryption::of_cipher(codec.permutation().as_ref()).number(id),
             raw: codec.raw(id).to_string(),
             time: unix_ms / 1_000,
             unix_ms,

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use randflake_common::failure::{Failure, say, visible};
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{
@@ -149,8 +149,8 @@ impl ServedNamespace {
         &self.codec
     }
 
-    pub(crate) fn form(&self) -> IdForm {
-        IdForm::of_cipher(self.codec.permutation().as_ref())
+    pub(crate) fn form(&self) -> IdEncryption {
+        IdEncryption::of_cipher(self.codec.permutation().as_ref())
     }
 
     /// Refuses what is no id of the namespace's form.
@@ -340,7 +340,7 @@ impl ServedNamespace {
         let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            // Moved in: if whoever asked has gone, the future is dropped and the store works on, and until then another
+            // Moved in: if the client has gone, the future is dropped and the store works on, and until then another
             // request must not count on this session.
             let _permits = (permit, turn);
             // The permit stands for a session: there are never more of them than permits.

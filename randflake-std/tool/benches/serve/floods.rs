@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-use super::servers::{Ours, output};
+use super::servers::{RandflakeServer, output};
 
 /// So many connections, of 128 that a server's queue has: what is beyond waits for a second in `connect`.
 const AT_ONCE: usize = 100;
@@ -64,7 +64,7 @@ pub(crate) const ANSWERS: Flood = Flood {
 
 impl Flood {
     /// Goes on with what the server takes of it for some time, asks after its health, and closes all connections.
-    pub(crate) fn run(&self, ours: &Ours, token: &str, time: Duration) {
+    pub(crate) fn run(&self, ours: &RandflakeServer, token: &str, time: Duration) {
         let port = if self.is_http { ours.http } else { ours.resp };
         let bytes = (self.sends)(token);
         let mut open = Vec::new();
@@ -90,7 +90,7 @@ impl Flood {
     }
 
     /// Waits until the server has seen the end of a flood: what it keeps of connections is what is left then.
-    pub(crate) fn wait_for_end(ours: &Ours, before: usize) {
+    pub(crate) fn wait_for_end(ours: &RandflakeServer, before: usize) {
         let closed = Instant::now();
         while open_files(ours) > before + STORE {
             let waits = closed.elapsed() < CLOSING;
@@ -100,7 +100,7 @@ impl Flood {
     }
 }
 
-pub(crate) fn open_files(ours: &Ours) -> usize {
+pub(crate) fn open_files(ours: &RandflakeServer) -> usize {
     let files = fs::read_dir(format!("/proc/{}/fd", ours.server.id()));
     files.unwrap().count()
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::container::{Container, LIMIT};
 use super::floods::{ANSWERS, COMMANDS, Flood, HANDSHAKES, open_files, token};
-use super::servers::{Load, Ours, output};
+use super::servers::{Load, RandflakeServer, output};
 
 /// Of fewer nobody can tell whether growth ends.
 const BURSTS: u32 = 30;
@@ -123,7 +123,7 @@ fn kept(program: &Path, load: &Load, name: &str, kind: &BurstKind, size: &Size) 
             arguments.push("--tls-key=server.key".to_owned());
         }
     }
-    let ours = Ours::start(program, folder, arguments, container);
+    let ours = RandflakeServer::start(program, folder, arguments, container);
     let ours = match kind {
         BurstKind::Flood(_) => ours,
         BurstKind::Redis(..) | BurstKind::Http(..) => ours.issuing(load),
@@ -184,7 +184,7 @@ fn median(kept: &[u64]) -> u64 {
 }
 
 /// Memory of the process, as the system counts it. A process that was killed has none.
-fn status_kb(ours: &Ours, name: &str) -> u64 {
+fn status_kb(ours: &RandflakeServer, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", ours.server.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());

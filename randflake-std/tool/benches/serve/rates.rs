@@ -8,7 +8,7 @@ use harness::redis::RedisServer;
 use tempfile::TempDir;
 
 use super::paced;
-use super::servers::{Load, Ours};
+use super::servers::{Load, RandflakeServer};
 
 pub(crate) const ROUNDS: u32 = 5;
 /// Enough for 33 million ids a second in the Randflake layout.
@@ -47,7 +47,8 @@ type Round = Vec<(String, f64)>;
 pub(crate) fn measure(program: &Path, size: &Size, rounds: u32) -> String {
     let load = Load::find();
     let arguments = ["--node-ids", NODE_IDS].map(str::to_owned).into();
-    let ours = Ours::start(program, TempDir::new().unwrap(), arguments, None).issuing(&load);
+    let ours =
+        RandflakeServer::start(program, TempDir::new().unwrap(), arguments, None).issuing(&load);
     // It keeps nothing on disk.
     let theirs = RedisServer::start_with(&["--appendonly", "no"]);
     let rounds = (0..rounds).map(|_| round(&load, size, &ours, theirs.port));
@@ -68,7 +69,7 @@ pub(crate) fn measure(program: &Path, size: &Size, rounds: u32) -> String {
     table
 }
 
-fn round(load: &Load, size: &Size, ours: &Ours, theirs: u16) -> Round {
+fn round(load: &Load, size: &Size, ours: &RandflakeServer, theirs: u16) -> Round {
     let mut rows = Round::new();
     for (name, port) in [("RESP", ours.resp), ("Redis", theirs)] {
         let rate = load.incr(port, size.pipelined);

@@ -70,13 +70,13 @@ pub(crate) fn output(command: &mut Command) -> Option<String> {
 }
 
 /// A running server of ids, with its ports.
-pub(crate) struct Ours {
+pub(crate) struct RandflakeServer {
     pub(crate) server: Server,
     pub(crate) resp: u16,
     pub(crate) http: u16,
 }
 
-impl Ours {
+impl RandflakeServer {
     /// Starts the program in a folder, with further arguments, and waits until it accepts.
     pub(crate) fn start(
         program: &Path,

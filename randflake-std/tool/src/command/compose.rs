@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_common::date;
-use randflake_common::form::TextForm;
+use randflake_common::form::TextFormat;
 use randflake_common::number::{check, wrong};
 use randflake_std::date::utc;
 use randflake_std::randflake_core::{FieldError, LayoutSpec};
@@ -62,7 +62,7 @@ impl ComposeArgs {
             .map_err(Failure::usage)?;
         let mut out = stdout();
         let mut fields = FieldsWriter::new(&codec, Shape::Json);
-        let format = self.format.or(TextForm::Text);
+        let format = self.format.or(TextFormat::Text);
         format.write(&mut out, &mut fields, &[id])?;
         Ok(out.flush()?)
     }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use randflake_common::form::{GivenId, TextForm};
-use randflake_common::layout::IdForm;
+use randflake_common::form::{GivenId, TextFormat};
+use randflake_common::layout::IdEncryption;
 use randflake_common::number::within;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{Id, Plain};
@@ -54,7 +54,7 @@ impl FormatArgs {
         self.json || self.format.is_some()
     }
 
-    pub(crate) fn or(&self, default: TextForm) -> Format {
+    pub(crate) fn or(&self, default: TextFormat) -> Format {
         match self.format {
             // Clap refuses both together, so neither hides the other.
             _ if self.json => Format::Json,
@@ -67,7 +67,7 @@ impl FormatArgs {
 /// An id in a form, or all of its fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Format {
-    Id(TextForm),
+    Id(TextFormat),
     Json,
 }
 
@@ -93,19 +93,19 @@ impl ValueEnum for Format {
     fn value_variants<'a>() -> &'a [Self] {
         // In the order of the help: what most people want comes first.
         const ALL: [Format; 13] = [
-            Format::Id(TextForm::Text),
-            Format::Id(TextForm::Int),
+            Format::Id(TextFormat::Text),
+            Format::Id(TextFormat::Int),
             Format::Json,
-            Format::Id(TextForm::Uint),
-            Format::Id(TextForm::Hex),
-            Format::Id(TextForm::Base2),
-            Format::Id(TextForm::Base32),
-            Format::Id(TextForm::Base36),
-            Format::Id(TextForm::Base58),
-            Format::Id(TextForm::Base62),
-            Format::Id(TextForm::Base64),
-            Format::Id(TextForm::Bytes),
-            Format::Id(TextForm::Uuid),
+            Format::Id(TextFormat::Uint),
+            Format::Id(TextFormat::Hex),
+            Format::Id(TextFormat::Base2),
+            Format::Id(TextFormat::Base32),
+            Format::Id(TextFormat::Base36),
+            Format::Id(TextFormat::Base58),
+            Format::Id(TextFormat::Base62),
+            Format::Id(TextFormat::Base64),
+            Format::Id(TextFormat::Bytes),
+            Format::Id(TextFormat::Uuid),
         ];
         &ALL
     }
@@ -137,10 +137,10 @@ pub(crate) struct ConvertArgs {
     values: Vec<String>,
     /// How they are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: TextForm,
+    from: TextFormat,
     /// How to write them
     #[arg(long, value_enum, value_name = "FORM")]
-    to: TextForm,
+    to: TextFormat,
     /// Refuse ids that this layout does not have, before they are encrypted or after they are decrypted
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<LayoutChoice>,
@@ -213,18 +213,18 @@ impl ConvertArgs {
 
 impl ConvertArgs {
     /// What plain ids become, and encrypted ones are: of 64 bits, unless the layout says another.
-    fn form(&self) -> IdForm {
+    fn form(&self) -> IdEncryption {
         let form = self.layout.as_ref().map(LayoutChoice::form);
         form.filter(|form| form.is_encrypted())
-            .unwrap_or(IdForm::Bits64)
+            .unwrap_or(IdEncryption::Bits64)
     }
 
     /// Form of the ids that are given, if the options tell it.
-    fn given_form(&self) -> Option<IdForm> {
+    fn given_form(&self) -> Option<IdEncryption> {
         match () {
             () if self.decrypt => Some(self.form()),
             // Of a layout plain ids are checked.
-            () if self.encrypt || self.layout.is_some() => Some(IdForm::Plain),
+            () if self.encrypt || self.layout.is_some() => Some(IdEncryption::Plain),
             () => None,
         }
     }
@@ -238,8 +238,8 @@ pub(crate) struct Conversion {
     /// Plain ids that it does not have are refused.
     layout: Option<Codec<LayoutSpec, Plain>>,
     /// How ids are written that messages name.
-    from: TextForm,
-    pub(crate) to: TextForm,
+    from: TextFormat,
+    pub(crate) to: TextFormat,
 }
 
 impl Conversion {
@@ -281,7 +281,7 @@ mod tests {
         let mut formats: Vec<_> = formats
             .map(|format| named(format.to_possible_value()))
             .collect();
-        let forms = TextForm::value_variants().iter();
+        let forms = TextFormat::value_variants().iter();
         let mut forms: Vec<_> = forms.map(|form| named(form.to_possible_value())).collect();
         forms.push("json".to_owned());
         forms.sort();

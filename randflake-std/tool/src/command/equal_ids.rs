@@ -1,4 +1,4 @@
-//! Which namespaces of a store issue equal ids.
+//! Namespaces of a store that issue equal ids.
 
 use randflake_std::lease::{KeyCheck, Namespace};
 

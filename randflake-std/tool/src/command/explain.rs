@@ -53,8 +53,8 @@ impl ExplainArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.store.layout().codec(&self.secret)?;
         let spec = codec.layout().spec();
-        // A new namespace has no history: `nobody` would be true, and mislead whoever mistyped its
-        // name.
+        // A new namespace has no history: `nobody` would be true, and misleading where its
+        // name was mistyped.
         let mut store = self.store.open_existing()?;
         // Under another secret ids decrypt to other fields, and the answer would name somebody who
         // has nothing to do with them.
@@ -127,7 +127,7 @@ impl LeaseSource {
         Ok((explained.explanation, explained.now))
     }
 
-    /// Says which histories have gaps: whoever can write to the store has changed them.
+    /// Says which histories have gaps: somebody with write access to the store has changed them.
     fn tell_gaps(&self) {
         let read = self.histories.iter().flat_map(Histories::gaps);
         for gap in read.chain(self.gaps.values()) {

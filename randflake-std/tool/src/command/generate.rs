@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_common::date;
-use randflake_common::form::TextForm;
+use randflake_common::form::TextFormat;
 use randflake_common::number::{check, within, wrong};
 use randflake_std::date::span;
 use randflake_std::lease::{Namespace, StoreError};
@@ -193,7 +193,7 @@ impl GenerateArgs {
         let mut out = stdout();
         let mut progress = Progress::new(self.issue.count);
         let mut fields = FieldsWriter::new(handle.codec(), Shape::Json);
-        let format = self.issue.format.or(TextForm::Text);
+        let format = self.issue.format.or(TextFormat::Text);
         // Blocks are short enough that a signal is noticed at once, and long enough that the cipher works on many at once.
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;

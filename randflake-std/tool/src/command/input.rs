@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::time::Instant;
 
 use indicatif::{HumanFloatCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use randflake_common::form::{GivenId, TextForm};
-use randflake_common::layout::IdForm;
+use randflake_common::form::{GivenId, TextFormat};
+use randflake_common::layout::IdEncryption;
 use randflake_common::mistake::not_utf8;
 
 use crate::command::rounded::{Rounded, RoundedArgs};
@@ -28,7 +28,7 @@ pub(crate) struct IdArgs {
     pub(crate) ids: Vec<String>,
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    pub(crate) from: TextForm,
+    pub(crate) from: TextFormat,
     #[command(flatten)]
     pub(crate) rounded: RoundedArgs,
     /// Print a JSON object for each id
@@ -40,7 +40,7 @@ impl IdArgs {
     /// `form` is what the ids are.
     pub(crate) fn for_each_block(
         &self,
-        form: IdForm,
+        form: IdEncryption,
         each: impl FnMut(&[GivenId]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let rounded = self.rounded.check(self.from, Some(form));
@@ -89,7 +89,7 @@ pub(crate) fn for_each_block(
 
 /// Reads the ids on the lines of standard input, which may be blank at the end.
 fn for_each_input_block(
-    form: TextForm,
+    form: TextFormat,
     mut each: impl FnMut(&[GivenId]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let stdin = io::stdin().lock();
@@ -101,7 +101,7 @@ fn for_each_input_block(
     let mut line = Vec::new();
     let mut first_blank = None;
     for number in 1_u64.. {
-        // Before a read that may block: whoever writes the lines may wait for the answers so far.
+        // Before a read that may block: the writer of the lines may wait for the answers so far.
         let has_line = input.buffer().contains(&b'\n');
         if ids.len() == BLOCK || !has_line && !ids.is_empty() {
             each(&ids)?;
@@ -137,7 +137,7 @@ fn for_each_input_block(
 }
 
 /// Reads the id on a line or in a cell, without the white space around it. `None` if there is nothing else.
-pub(crate) fn read_text(form: TextForm, line: &[u8]) -> Result<Option<GivenId>, String> {
+pub(crate) fn read_text(form: TextFormat, line: &[u8]) -> Result<Option<GivenId>, String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.len() > LONGEST_LINE {
         return Err(format!("longer than {LONGEST_LINE} bytes, as no id is"));

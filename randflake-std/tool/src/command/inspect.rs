@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use clap::ArgGroup;
 use randflake_common::date::{self, utc_in_ticks};
-use randflake_common::form::{GivenId, TextForm};
-use randflake_common::layout::IdForm;
+use randflake_common::form::{GivenId, TextFormat};
+use randflake_common::layout::IdEncryption;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{AnyLayout, Parts};
 
@@ -33,7 +33,7 @@ pub(crate) enum Shape {
 /// Writes the fields of ids, decrypted by a codec.
 pub(crate) struct FieldsWriter<'a> {
     codec: &'a Codec<LayoutSpec, Option<Cipher>>,
-    form: IdForm,
+    form: IdEncryption,
     shape: Shape,
     bits: Option<Bits>,
     raws: Vec<u64>,
@@ -48,7 +48,7 @@ impl<'a> FieldsWriter<'a> {
     pub(crate) fn new(codec: &'a Codec<LayoutSpec, Option<Cipher>>, shape: Shape) -> Self {
         Self {
             codec,
-            form: IdForm::of_cipher(codec.permutation().as_ref()),
+            form: IdEncryption::of_cipher(codec.permutation().as_ref()),
             shape,
             bits: None,
             raws: Vec::new(),
@@ -109,7 +109,7 @@ impl<'a> FieldsWriter<'a> {
                 }
                 Shape::Line => {
                     let start = self.text.len();
-                    given.append(id, TextForm::Text, &mut self.text);
+                    given.append(id, TextFormat::Text, &mut self.text);
                     let width = self.text.len() - start;
                     let padding = 13_usize.saturating_sub(width);
                     writeln!(
@@ -215,7 +215,7 @@ fn seconds_in_ticks(unix_ms: u64, tick_ms: u64) -> String {
 /// --csv, --tsv and --jsonl print a table instead. With --column they read one, and print it with columns added: nothing
 /// else in a row changes. An empty cell has empty cells beside it.
 ///
-/// A debugging aid: every number has fields under every secret, whoever made it, so they prove nothing.
+/// A debugging aid: every number has fields under every secret, so they prove nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     // Its own: other commands have the option without tables.

@@ -49,7 +49,7 @@ impl KeygenArgs {
             }
             None if self.key53 => self.from.read()?,
             None if self.from.is_given() => {
-                // Without `--derive` a new secret would be made, and whoever named a file meant the
+                // Without `--derive` a new secret would be made, but a user who names a file means the
                 // one in it.
                 return Err(Failure::usage(
                     "--key-file: only --derive and --key53 take a secret",

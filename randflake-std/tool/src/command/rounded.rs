@@ -1,8 +1,8 @@
 //! Decimal numbers that a floating-point number has passed through: each still reads as an id, of another time and node.
 
 use crate::failure::Failure;
-use randflake_common::form::TextForm;
-use randflake_common::layout::IdForm;
+use randflake_common::form::TextFormat;
+use randflake_common::layout::IdEncryption;
 
 /// With 18 digits or more: a spreadsheet keeps 15, a `float64` at most 17.
 const LONG: u64 = 100_000_000_000_000_000;
@@ -26,8 +26,8 @@ pub(crate) struct RoundedArgs {
 
 impl RoundedArgs {
     /// `ids` is the form of the ids, where it is known.
-    pub(crate) fn check(self, form: TextForm, ids: Option<IdForm>) -> Rounded {
-        let is_decimal = matches!(form, TextForm::Int | TextForm::Uint | TextForm::Bytes);
+    pub(crate) fn check(self, form: TextFormat, ids: Option<IdEncryption>) -> Rounded {
+        let is_decimal = matches!(form, TextFormat::Int | TextFormat::Uint | TextFormat::Bytes);
         Rounded {
             form,
             ids,
@@ -41,8 +41,8 @@ impl RoundedArgs {
 /// Watches the ids of an input until one of them shows that none was rounded.
 #[derive(Debug)]
 pub(crate) struct Rounded {
-    form: TextForm,
-    ids: Option<IdForm>,
+    form: TextFormat,
+    ids: Option<IdEncryption>,
     is_watching: bool,
     /// Ids so far that look rounded.
     count: u64,
@@ -60,7 +60,7 @@ enum Look {
 
 impl Rounded {
     /// How the ids are written.
-    pub(crate) fn form(&self) -> TextForm {
+    pub(crate) fn form(&self) -> TextFormat {
         self.form
     }
 
@@ -90,7 +90,7 @@ impl Rounded {
     /// A warning of an input that ended before there were enough ids to refuse it.
     pub(crate) fn warning(&self) -> Option<String> {
         let least = match self.ids {
-            Some(IdForm::Bits53) => FEWEST_53,
+            Some(IdEncryption::Bits53) => FEWEST_53,
             _ => 1,
         };
         if !self.is_watching || self.count < least {
@@ -108,7 +108,7 @@ impl Rounded {
 
     /// A warning of one id by itself.
     pub(crate) fn warning_alone(&self, number: u64) -> Option<String> {
-        let is_told = self.is_watching && self.ids != Some(IdForm::Bits53);
+        let is_told = self.is_watching && self.ids != Some(IdEncryption::Bits53);
         (is_told && self.look(number) == Look::Rounded).then(|| self.warning_of(number))
     }
 
@@ -131,7 +131,7 @@ impl Rounded {
     fn looks(&self, number: u64) -> String {
         let number = self.written(number);
         match self.ids {
-            Some(IdForm::Bits53) => {
+            Some(IdEncryption::Bits53) => {
                 format!("end in 0, as a spreadsheet rounds them (such as {number})")
             }
             _ => format!("are written as floating-point numbers are (such as {number})"),
@@ -140,7 +140,7 @@ impl Rounded {
 
     fn consequence(&self) -> &'static str {
         match self.ids {
-            Some(IdForm::Bits53) => {
+            Some(IdEncryption::Bits53) => {
                 "the last digits are probably lost, and these are other ids; read them from the source again, as text"
             }
             _ => {
@@ -159,10 +159,10 @@ impl Rounded {
 
     fn look(&self, number: u64) -> Look {
         let digits = match self.form {
-            TextForm::Int => number.cast_signed().unsigned_abs(),
+            TextFormat::Int => number.cast_signed().unsigned_abs(),
             _ => number,
         };
-        if self.ids == Some(IdForm::Bits53) {
+        if self.ids == Some(IdEncryption::Bits53) {
             return match digits {
                 ..LONG_53 => Look::Neither,
                 _ if digits.is_multiple_of(10) => Look::Rounded,
@@ -177,7 +177,7 @@ impl Rounded {
             // Plain or encrypted: as a `float64` keeps it, only an encrypted one can have been rounded.
             None if is_float && digits.trailing_zeros() >= SEQUENCE_BITS => Look::Neither,
             // Of plain ids many end in bits of zero, and some of these also in zeros in decimal.
-            Some(IdForm::Plain) if is_float => Look::Neither,
+            Some(IdEncryption::Plain) if is_float => Look::Neither,
             _ if is_float || is_printed(digits) => Look::Rounded,
             _ => Look::Whole,
         }
@@ -219,8 +219,8 @@ fn with_17_digits(float: f64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn rounded(ids: Option<IdForm>) -> Rounded {
-        RoundedArgs { not_rounded: false }.check(TextForm::Uint, ids)
+    fn rounded(ids: Option<IdEncryption>) -> Rounded {
+        RoundedArgs { not_rounded: false }.check(TextFormat::Uint, ids)
     }
 
     /// Numbers as encrypted ids are.
@@ -244,7 +244,7 @@ mod tests {
             },
         ];
         for (index, print) in printers.into_iter().enumerate() {
-            let rounded = rounded(Some(IdForm::Bits64));
+            let rounded = rounded(Some(IdEncryption::Bits64));
             for number in numbers().filter(|number| *number >= 2 * LONG) {
                 let printed = print(number);
                 assert_eq!(rounded.look(printed), Look::Rounded, "{index}: {printed}");
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn few_whole_numbers_look_rounded() {
-        for ids in [None, Some(IdForm::Plain), Some(IdForm::Bits64)] {
+        for ids in [None, Some(IdEncryption::Plain), Some(IdEncryption::Bits64)] {
             let rounded = rounded(ids);
             let looks = numbers().filter(|number| rounded.look(*number) == Look::Rounded);
             let count = looks.count();
@@ -269,7 +269,7 @@ mod tests {
         let ids: Vec<u64> = snowflakes
             .map(|ms| (ms - 1_288_834_974_657) << 22 | 3 << 12)
             .collect();
-        for form in [None, Some(IdForm::Plain)] {
+        for form in [None, Some(IdEncryption::Plain)] {
             let taken = ids.iter().map(|id| rounded(form).look(*id));
             assert_eq!(taken.filter(|look| *look == Look::Rounded).count(), 0);
             rounded(form).watch(ids.iter().copied()).unwrap();

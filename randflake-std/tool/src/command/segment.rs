@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io::{self, Write};
 
 use clap::Subcommand;
-use randflake_common::form::TextForm;
+use randflake_common::form::TextFormat;
 use randflake_common::number::within;
 use randflake_std::date::span;
 use randflake_std::randflake_core::Permutation;
@@ -77,7 +77,7 @@ impl SegmentArgs {
 /// Digits of a number behind its date, unless others are chosen: 999,999 numbers.
 const DIGITS: u8 = 6;
 
-/// How the counter counts: fixed when it is begun. One that counts otherwise is refused, whoever says so.
+/// How the counter counts: fixed when it is begun. A counter that counts otherwise is refused.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "How the counter counts")]
 pub(crate) struct TermsArgs {
@@ -170,7 +170,7 @@ impl SegmentIssueArgs {
         }
         if self.encrypt {
             self.print(
-                Some(TextForm::Text),
+                Some(TextFormat::Text),
                 &self.secret.read_or_make(&self.store)?.cipher(),
             )
         } else {
@@ -181,10 +181,10 @@ impl SegmentIssueArgs {
     /// `default`: form of encrypted numbers; plain ones are digits, with their date if they have one.
     fn print(
         &self,
-        default: Option<TextForm>,
+        default: Option<TextFormat>,
         permutation: &impl Permutation,
     ) -> Result<(), Failure> {
-        let format = self.issue.format.or(default.unwrap_or(TextForm::Int));
+        let format = self.issue.format.or(default.unwrap_or(TextFormat::Int));
         let is_plain = default.is_none() && !self.issue.format.is_given();
         let named = self.terms.named()?;
         let interrupt = Interrupt::watch()?;

@@ -9,7 +9,7 @@ use randflake_common::date;
 use randflake_common::number::within;
 use randflake_common::settings::{self, KeyValues, lines};
 use randflake_serve::{
-    ConnectionLimits, Leasing, ListenAddress, MemoryLimits, Options, Served, ServedNamespace,
+    ConnectionLimits, Leasing, ListenAddress, MemoryLimits, Options, ServedNamespace, ServedStore,
     Server, TlsFiles,
 };
 use randflake_std::lease::KeyCheck;
@@ -190,7 +190,7 @@ impl ServeArgs {
         }
     }
 
-    fn served(&self) -> Result<Served, Failure> {
+    fn served(&self) -> Result<ServedStore, Failure> {
         let namespaces = self.namespaces.served()?.into_iter();
         let namespaces = match self.reserved_node_ids {
             Some(reserved) => namespaces
@@ -200,7 +200,7 @@ impl ServeArgs {
         };
         // A store that assigns one node id has no other to follow the load with.
         let is_one = self.namespaces.is_assigned()?;
-        Ok(Served {
+        Ok(ServedStore {
             namespaces,
             leasing: Leasing {
                 node_ids: if is_one { 1..=1 } else { self.node_ids.clone() },

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use randflake_common::date::{self, utc_in_ticks};
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_common::number::within;
 use randflake_std::randflake_core::{LayoutSpec, TaggedUuidError};
 use randflake_std::tagged::{TagSecrets, TaggedBuilder, TaggedHandle};
@@ -119,7 +119,7 @@ impl UuidGenerateArgs {
             return Ok(());
         }
         let layout = self.store.layout();
-        if layout.form() != IdForm::Bits64 {
+        if layout.form() != IdEncryption::Bits64 {
             return Err(Failure::usage(
                 "--layout: tagged UUIDs have ids that are encrypted to 64 bits: randflake, milliflake, or encrypted: before another one",
             ));

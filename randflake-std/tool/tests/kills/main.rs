@@ -11,5 +11,4 @@
 mod aged_store;
 mod boundaries;
 mod dates;
-mod last_dates;
 mod minute;

@@ -1,4 +1,4 @@
-//! What is true of every answer.
+//! Conditions that every answer keeps.
 
 use core::str;
 

@@ -1,4 +1,4 @@
-//! Who asks, and what they may.
+//! Clients of the fuzzed server, with their rights.
 
 /// The namespace that all tokens see but one.
 pub(super) const SEEN: &str = "orders";

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::counts::{By, Histogram, float, verdict};
+use super::counts::{Buckets, Histogram, float, verdict};
 
 const WIDTH: u64 = 50;
 /// Eighths of a character's width.
@@ -11,8 +11,8 @@ const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 pub(super) fn write(out: &mut impl Write, counts: &Histogram) -> io::Result<()> {
     let head = match counts.by() {
-        By::Range(_) => "ids from (hexadecimal)",
-        By::Shard(_) => "shard",
+        Buckets::Range(_) => "ids from (hexadecimal)",
+        Buckets::Shard(_) => "shard",
     };
     let names = (0..counts.all().len()).map(|part| counts.name(part).len());
     let (name_width, head_width) = (names.max().unwrap_or_default(), head.len());
@@ -46,14 +46,14 @@ const BOTTOM: f64 = 60.0;
 
 pub(super) fn draw(counts: &Histogram) -> String {
     let (title, axis) = match counts.by() {
-        By::Range(parts) => (
+        Buckets::Range(parts) => (
             format!(
                 "{} ids over {parts} ranges of the 64-bit numbers",
                 counts.total()
             ),
             "first id of the range, hexadecimal",
         ),
-        By::Shard(parts) => (
+        Buckets::Shard(parts) => (
             format!("{} ids over {parts} shards, by remainder", counts.total()),
             "shard",
         ),

@@ -5,9 +5,9 @@ use core::f64::consts::PI;
 use randflake_std::Id;
 use serde::Serialize;
 
-/// How the numbers are divided into parts, and into how many.
+/// Division of the numbers into buckets, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum Buckets {
     /// Ranges of equal length of the 64-bit numbers without sign.
     Range(u32),
     /// Remainders of a division.
@@ -15,7 +15,7 @@ pub(super) enum By {
 }
 
 pub(super) struct Histogram {
-    by: By,
+    by: Buckets,
     counts: Vec<u64>,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct Summary<'a> {
 }
 
 impl Histogram {
-    pub(super) fn new(by: By) -> Self {
-        let (By::Range(parts) | By::Shard(parts)) = by;
+    pub(super) fn new(by: Buckets) -> Self {
+        let (Buckets::Range(parts) | Buckets::Shard(parts)) = by;
         Self {
             by,
             counts: vec![0; parts as usize],
@@ -53,8 +53,8 @@ impl Histogram {
         for id in ids {
             let part = match self.by {
                 // The upper half of the product: `id * parts / 2^64` without a division.
-                By::Range(parts) => (u128::from(id.to_u64()) * u128::from(parts)) >> 64,
-                By::Shard(parts) => u128::from(id.to_u64() % u64::from(parts)),
+                Buckets::Range(parts) => (u128::from(id.to_u64()) * u128::from(parts)) >> 64,
+                Buckets::Shard(parts) => u128::from(id.to_u64() % u64::from(parts)),
             };
             // There are no other parts.
             if let Some(count) = usize::try_from(part)
@@ -66,7 +66,7 @@ impl Histogram {
         }
     }
 
-    pub(super) fn by(&self) -> By {
+    pub(super) fn by(&self) -> Buckets {
         self.by
     }
 
@@ -85,12 +85,12 @@ impl Histogram {
     /// The name of a part: the first id of a range, or the remainder.
     pub(super) fn name(&self, part: usize) -> String {
         match self.by {
-            By::Range(parts) => {
+            Buckets::Range(parts) => {
                 // The inverse of `add`: the least id whose product has this upper half.
                 let first = ((part as u128) << 64).div_ceil(u128::from(parts));
                 format!("{first:016x}")
             }
-            By::Shard(_) => part.to_string(),
+            Buckets::Shard(_) => part.to_string(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Histogram {
             .iter()
             .map(|&count| (float(count) - expected).powi(2));
         let chi_square = squares.sum::<f64>() / expected;
-        let (By::Range(parts) | By::Shard(parts)) = self.by;
+        let (Buckets::Range(parts) | Buckets::Shard(parts)) = self.by;
         ChiSquareTest {
             chi_square,
             degrees_of_freedom: parts - 1,
@@ -114,8 +114,8 @@ impl Histogram {
     pub(super) fn summary(&self) -> Summary<'_> {
         Summary {
             by: match self.by {
-                By::Range(_) => "range",
-                By::Shard(_) => "shard",
+                Buckets::Range(_) => "range",
+                Buckets::Shard(_) => "shard",
             },
             ids: self.total(),
             counts: &self.counts,
@@ -185,7 +185,12 @@ mod tests {
 
     #[test]
     fn each_id_is_in_one_part() {
-        for by in [By::Range(3), By::Range(16), By::Shard(3), By::Shard(16)] {
+        for by in [
+            Buckets::Range(3),
+            Buckets::Range(16),
+            Buckets::Shard(3),
+            Buckets::Shard(16),
+        ] {
             let mut counts = Histogram::new(by);
             let ids: Vec<_> = [0, 1, 2, 1 << 60, u64::MAX / 3, u64::MAX]
                 .map(Id::from_u64)
@@ -193,15 +198,15 @@ mod tests {
             counts.add(ids);
             assert_eq!(counts.total(), 6);
             let expected = match by {
-                By::Range(3) => [5, 0, 1].to_vec(),
-                By::Shard(3) => [2, 2, 2].to_vec(),
+                Buckets::Range(3) => [5, 0, 1].to_vec(),
+                Buckets::Shard(3) => [2, 2, 2].to_vec(),
                 _ => continue,
             };
             assert_eq!(counts.all(), expected, "{by:?}");
         }
         // A name is the first number that is counted there.
         for parts in [2, 3, 7, 16, 4_096] {
-            let mut counts = Histogram::new(By::Range(parts));
+            let mut counts = Histogram::new(Buckets::Range(parts));
             for part in 0..parts as usize {
                 let first = u64::from_str_radix(&counts.name(part), 16).unwrap();
                 counts.add([Id::from_u64(first)]);

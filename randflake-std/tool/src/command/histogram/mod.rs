@@ -7,9 +7,9 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use counts::{By, Histogram};
+use counts::{Buckets, Histogram};
 use randflake_common::date;
-use randflake_common::form::TextForm;
+use randflake_common::form::TextFormat;
 use randflake_common::number::within;
 use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Parts, Secret};
@@ -50,7 +50,7 @@ pub(crate) struct HistogramArgs {
     layout: Option<LayoutChoice>,
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: TextForm,
+    from: TextFormat,
     #[command(flatten)]
     rounded: RoundedArgs,
     /// Into how many ranges of equal length the numbers of 64 bits are divided
@@ -82,8 +82,8 @@ pub(crate) struct HistogramArgs {
 impl HistogramArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut counts = Histogram::new(match self.shards {
-            Some(shards) => By::Shard(shards),
-            None => By::Range(self.bins),
+            Some(shards) => Buckets::Shard(shards),
+            None => Buckets::Range(self.bins),
         });
         if let Some(count) = self.count {
             self.sample(count, &mut counts)?;

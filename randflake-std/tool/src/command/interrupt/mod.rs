@@ -82,7 +82,7 @@ impl SignalState {
     fn raise(self: &Arc<Self>, signal: u8) {
         let exit = move || process::exit(i32::from(SIGNALLED + signal));
         if self.signal.swap(signal, Ordering::SeqCst) != 0 {
-            // Whoever asks twice does not want to wait.
+            // A user who asks twice does not want to wait.
             exit();
         }
         // A thread of its own, so that a second signal is heard meanwhile.

@@ -30,7 +30,7 @@ pub(super) fn confirm(question: &str, name: &str, not_done: &str) -> Result<(), 
     let mut answer = String::new();
     let read = stdin.lock().read_line(&mut answer);
     read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
-    // The name and not `y`: whoever asked for the wrong namespace notices while typing.
+    // The name and not `y`: a user who named the wrong namespace notices while typing.
     if answer.trim() != name {
         return Err(Failure::failed(not_done));
     }
@@ -271,7 +271,7 @@ fn described(record: &Record) -> String {
 pub(crate) struct LeaseQuarantineArgs {
     /// End a quarantine that was set wrongly, such as by a clock that was ahead
     ///
-    /// Whoever ends one too early lets ids repeat: no process may hold a lease that the store has forgotten.
+    /// If it ends too early, ids may repeat: no process may hold a lease that the store has forgotten.
     #[arg(long)]
     end: bool,
     #[command(flatten)]

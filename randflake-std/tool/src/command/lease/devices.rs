@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use randflake_common::date;
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_common::leases::device_id;
 use randflake_common::number::within;
 use randflake_std::Secret;
@@ -37,8 +37,8 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// The form of its devices' ids.
-    pub(super) fn form(args: &StoreArgs) -> Result<IdForm, Failure> {
-        Ok(IdForm::of(&stored(args, args.namespace_name())?))
+    pub(super) fn form(args: &StoreArgs) -> Result<IdEncryption, Failure> {
+        Ok(IdEncryption::of(&stored(args, args.namespace_name())?))
     }
 
     /// Opens the namespace that the options name, for devices that have the key of this check value, if that is known.
@@ -225,7 +225,7 @@ fn stored(args: &StoreArgs, name: &str) -> Result<Namespace, Failure> {
     }
 }
 
-/// In days: spans of years are as precise as whoever chose them.
+/// In days, which is precise enough for spans of years.
 fn days(span: Duration) -> u64 {
     span.as_secs() / (24 * 60 * 60)
 }
@@ -253,7 +253,7 @@ fn refusal(error: StoreError) -> Failure {
 /// Register a device that gets its leases by tickets, or show what is known of it
 ///
 /// A store keeps for each device the counter of its last ticket, and its owner: the name of the token of `randflake serve`
-/// that gets tickets for it. `lease ticket` makes tickets for every device that is registered, whoever owns it.
+/// that gets tickets for it. `lease ticket` makes tickets for every registered device, of any owner.
 ///
 /// --counter says where the tickets go on: 0 for a new device; for one whose record was lost, or was counted too far, what
 /// the device itself reports as its last. Never less than that: the device refuses tickets up to it.

@@ -1,9 +1,9 @@
-//! What a factory writes into a device: the options of it, and the image.
+//! Data that a factory writes into a device: its options, and the image.
 
 use core::time::Duration;
 
 use randflake_common::date;
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_common::number::address;
 use randflake_std::date::utc;
 use randflake_std::lease::KeyCheck;
@@ -70,7 +70,7 @@ impl FactoryArgs {
     }
 
     /// The key that is written beside each grant, if one is: the secret, or the key of 53-bit ids that follows from it.
-    pub(super) fn key(&self, form: IdForm) -> Result<Option<DeviceKey>, Failure> {
+    pub(super) fn key(&self, form: IdEncryption) -> Result<Option<DeviceKey>, Failure> {
         match (self.with_key, self.secret.read()?) {
             (false, None) => Ok(None),
             // The secret of the user or of the environment is that of servers, as a rule: a device that is opened would

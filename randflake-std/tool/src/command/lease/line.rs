@@ -125,7 +125,7 @@ impl LeaseLineArgs {
                 Outcome::Provisioned(device) => {
                     made += 1;
                     out.value(&device, self.json)?;
-                    // Whoever writes the rows may wait for the answer before the next one.
+                    // The writer of the rows may wait for the answer before the next one.
                     out.flush()?;
                 }
                 Outcome::Refused(why) => {

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use randflake_common::date::utc_in_ticks;
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_std::lease::Namespace;
 use randflake_std::randflake_core::{Field, LayoutSpec};
 
@@ -148,11 +148,11 @@ pub(crate) enum Contents {
 }
 
 impl Contents {
-    const fn of(spec: LayoutSpec, form: IdForm) -> Self {
+    const fn of(spec: LayoutSpec, form: IdEncryption) -> Self {
         match form {
-            IdForm::Plain => Self::Plain(spec),
-            IdForm::Bits64 => Self::Encrypted(spec),
-            IdForm::Bits53 => Self::Encrypted53(spec),
+            IdEncryption::Plain => Self::Plain(spec),
+            IdEncryption::Bits64 => Self::Encrypted(spec),
+            IdEncryption::Bits53 => Self::Encrypted53(spec),
         }
     }
 
@@ -184,7 +184,7 @@ impl TermsArgs {
                  such as --layout randflake"
             ))
         })?;
-        let form = IdForm::of(&found);
+        let form = IdEncryption::of(&found);
         Ok(Terms {
             namespace: name.to_owned(),
             contents: Contents::of(found.spec(), form),

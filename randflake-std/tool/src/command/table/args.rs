@@ -3,7 +3,7 @@
 use std::io::{self, Cursor, IsTerminal, Read};
 
 use clap::ValueEnum;
-use randflake_common::form::TextForm;
+use randflake_common::form::TextFormat;
 
 use super::blocks::{BadRows, Blocks, Lines, Split};
 use super::formats::{ColumnChoice, Objects, Separated};
@@ -133,7 +133,7 @@ impl TableArgs {
         )
     }
 
-    fn split(&self, form: TextForm, added: Vec<String>) -> Box<dyn Split> {
+    fn split(&self, form: TextFormat, added: Vec<String>) -> Box<dyn Split> {
         let Some(column) = self.column.clone() else {
             return Box::new(Lines { form });
         };

@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::io::{self, Read};
 
 use memchr::{memchr, memchr_iter};
-use randflake_common::form::{GivenId, TextForm};
+use randflake_common::form::{GivenId, TextFormat};
 use randflake_common::mistake::not_text;
 
 use super::args::OnError;
@@ -102,7 +102,7 @@ impl Blocks {
 
     /// Reads the next rows into a block; none at the end.
     ///
-    /// It waits only until there is one: whoever writes the rows may wait for the answers so far.
+    /// It waits only until there is one: the writer of the rows may wait for the answers so far.
     pub(super) fn read(&mut self, block: &mut Block) -> Result<(), Failure> {
         block.rows.clear();
         block.bytes.clear();
@@ -178,7 +178,7 @@ fn unfinished_row(line: u64, is_over: bool) -> Failure {
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 pub(super) struct Lines {
-    pub(super) form: TextForm,
+    pub(super) form: TextFormat,
 }
 
 impl Split for Lines {
@@ -205,7 +205,7 @@ pub(super) fn marks_len(row: &[u8]) -> usize {
 }
 
 /// Reads the id in a cell, without the white space around it.
-pub(super) fn content(form: TextForm, cell: &[u8]) -> Content {
+pub(super) fn content(form: TextFormat, cell: &[u8]) -> Content {
     match read_text(form, cell) {
         Ok(Some(id)) => Content::Id(id),
         Ok(None) => Content::Empty,

@@ -1,12 +1,12 @@
 //! Edits of tables: fields that are added, and ids that are replaced.
 
 use randflake_common::form::GivenId;
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{AnyLayout, Id};
 
 use super::args::{Format, TableArgs};
-use super::formats::{Column, Inspected, Times};
+use super::formats::{Column, DecodedId, Times};
 use super::run::{Edit, NoId, RowText};
 use crate::command::convert::Conversion;
 use crate::command::input::IdArgs;
@@ -92,14 +92,14 @@ struct Add<'a> {
     format: Format,
     is_list: bool,
     header: String,
-    columns: Vec<Printed>,
+    columns: Vec<AddedColumn>,
     times: Times,
     /// The cells of a row.
     cells: String,
 }
 
-/// A column as it is printed.
-struct Printed {
+/// An added column, with the text before each of its cells.
+struct AddedColumn {
     /// What stands before each of its cells.
     before: String,
     is_quoted: bool,
@@ -139,7 +139,7 @@ impl<'a> Add<'a> {
                         (format!("{sign}\"{name}\":"), column.is_text(numbers))
                     }
                 };
-                Printed {
+                AddedColumn {
                     before,
                     is_quoted,
                     column,
@@ -158,8 +158,8 @@ impl<'a> Add<'a> {
         }
     }
 
-    fn form(&self) -> IdForm {
-        IdForm::of_cipher(self.codec.permutation().as_ref())
+    fn form(&self) -> IdEncryption {
+        IdEncryption::of_cipher(self.codec.permutation().as_ref())
     }
 
     fn write(&self, row: RowText<'_>, cells: &str, out: &mut Vec<u8>) {
@@ -203,14 +203,14 @@ impl Edit for Add<'_> {
         self.times.set(&self.spec, parts.tick);
         let mut cells = core::mem::take(&mut self.cells);
         cells.clear();
-        let inspected = Inspected {
+        let inspected = DecodedId {
             id,
             raw,
             parts,
             spec: &self.spec,
             times: &self.times,
         };
-        for Printed {
+        for AddedColumn {
             before,
             is_quoted,
             column,

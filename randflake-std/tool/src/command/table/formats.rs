@@ -8,7 +8,7 @@ use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
 use itoa::Buffer;
 use memchr::memchr;
 use randflake_common::date::utc_in_ticks;
-use randflake_common::form::{GivenId, TextForm};
+use randflake_common::form::{GivenId, TextFormat};
 use randflake_std::Parts;
 use randflake_std::randflake_core::LayoutSpec;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// What a column has. The names are those of the fields of `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    Form(TextForm),
+    Form(TextFormat),
     Raw,
     Time,
     UnixMs,
@@ -34,7 +34,7 @@ pub(super) enum Column {
 
 impl Column {
     /// Finds a column by its name. `id` is the id in the form that it was given in.
-    pub(super) fn named(name: &str, form: TextForm, spec: &LayoutSpec) -> Result<Self, String> {
+    pub(super) fn named(name: &str, form: TextFormat, spec: &LayoutSpec) -> Result<Self, String> {
         let parts = spec.node_fields();
         Ok(match name {
             "id" => Self::Form(form),
@@ -46,7 +46,7 @@ impl Column {
             "sequence" => Self::Sequence,
             _ => {
                 let part = parts.iter().position(|(part, _)| *part == name);
-                let form = || TextForm::from_str(name, false).ok().map(Self::Form);
+                let form = || TextFormat::from_str(name, false).ok().map(Self::Form);
                 return part.map(Self::Part).or_else(form).ok_or_else(|| {
                     let parts: Vec<_> = parts.iter().map(|(part, _)| *part).collect();
                     let parts = [&["sequence"], &parts[..]].concat().join(", ");
@@ -62,13 +62,13 @@ impl Column {
     /// Whether JSON has it in quotes. Ids are, as many readers round numbers over 53 bits, unless `numbers` are asked for.
     pub(super) fn is_text(self, numbers: bool) -> bool {
         match self {
-            Self::Form(TextForm::Int | TextForm::Uint) | Self::Raw => !numbers,
+            Self::Form(TextFormat::Int | TextFormat::Uint) | Self::Raw => !numbers,
             Self::Form(_) | Self::TimeUtc => true,
             Self::Time | Self::UnixMs | Self::Node | Self::Sequence | Self::Part(_) => false,
         }
     }
 
-    pub(super) fn append(self, id: &Inspected<'_>, text: &mut String) {
+    pub(super) fn append(self, id: &DecodedId<'_>, text: &mut String) {
         let number: u64 = match self {
             Self::Form(form) => return id.id.append(id.id.id, form, text),
             Self::TimeUtc => return text.push_str(&id.times.utc),
@@ -86,8 +86,8 @@ impl Column {
     }
 }
 
-/// An id with what it says.
-pub(super) struct Inspected<'a> {
+/// An id with its decrypted fields.
+pub(super) struct DecodedId<'a> {
     pub(super) id: &'a GivenId,
     pub(super) raw: u64,
     pub(super) parts: Parts,
@@ -133,7 +133,7 @@ pub(super) struct ColumnChoice {
 
 pub(super) struct Separated {
     choice: ColumnChoice,
-    form: TextForm,
+    form: TextFormat,
     has_quotes: bool,
     reader: Reader,
     /// Finds the cell of the id in a row that has quotes.
@@ -158,7 +158,7 @@ impl Separated {
         choice: ColumnChoice,
         delimiter: char,
         has_quotes: bool,
-        form: TextForm,
+        form: TextFormat,
     ) -> Self {
         let mut builder = ReaderBuilder::new();
         // The characters allowed are all ASCII.
@@ -369,7 +369,7 @@ pub(super) struct Objects {
     pub(super) member: String,
     /// Names of members that objects must not have yet.
     pub(super) added: Vec<String>,
-    pub(super) form: TextForm,
+    pub(super) form: TextFormat,
 }
 
 impl Objects {

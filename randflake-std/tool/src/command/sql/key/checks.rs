@@ -1,6 +1,6 @@
 //! Keys for a database, and the findings that forbid to bring one.
 
-use randflake_common::layout::IdForm;
+use randflake_common::layout::IdEncryption;
 use randflake_std::lease::{KeyCheck, NamespaceError};
 use randflake_std::{KeyNumber, Secret, Sparx64};
 use zeroize::Zeroizing;
@@ -29,13 +29,13 @@ pub(super) enum DatabaseKeys {
 
 impl DatabaseKeys {
     pub(super) fn of_ids(secret: &Secret) -> Self {
-        let of = |form: IdForm| {
+        let of = |form: IdEncryption| {
             let key = form.device_key(secret);
             DatabaseKey::new(&key.cipher(), form.key_check(&key))
         };
         Self::OfIds {
-            bits_64: of(IdForm::Bits64),
-            bits_53: of(IdForm::Bits53),
+            bits_64: of(IdEncryption::Bits64),
+            bits_53: of(IdEncryption::Bits53),
         }
     }
 

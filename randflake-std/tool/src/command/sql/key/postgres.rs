@@ -14,8 +14,8 @@ use super::checks::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
 use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 
-/// A sentence on what is not as `randflake sql postgres` makes it, if anything is: whoever owns the table or has a trigger
-/// on it would get the key.
+/// Query for the first difference from what `randflake sql postgres` makes, as a sentence: the owner of the table, or of a
+/// trigger on it, would get the key.
 const DISTRUST: &str = include_str!("../../../../sql/postgres/key/distrust.sql");
 /// The namespace that the schema is for, and the check value of its key.
 const STATE: &str = include_str!("../../../../sql/postgres/key/state.sql");
