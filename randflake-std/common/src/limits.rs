@@ -1,5 +1,5 @@
-//! How near the layout's last date, the last node id and the largest skew of clocks are: for `doctor` and the page. When
-//! they will be reached is for those who keep metrics: see the alerts in `docs/operations`.
+//! Distances to the layout's last date, the last node id and the largest skew of clocks, for `doctor` and the page.
+//! The alerts in `docs/operations` forecast from metrics when a limit will be reached.
 
 use core::time::Duration;
 

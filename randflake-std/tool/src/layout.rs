@@ -221,7 +221,7 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
     }
     let part = |text: &str| {
         let (name, bits) = text.split_once(':')?;
-        // Names go into JSON unescaped: see `command/fields.rs`.
+        // Names go into JSON unescaped: see `command/inspect.rs`.
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         if name.is_empty() || !name.chars().all(is_name) {
             return None;

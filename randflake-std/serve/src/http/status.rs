@@ -1,5 +1,5 @@
-//! What operators and their tools see: `GET /v1/status` for the page, and `/healthz` and `/readyz`, which need no token, for
-//! those who start and stop servers and send them requests.
+//! Status for operators and their tools: `GET /v1/status` for the page; `/healthz` and `/readyz`, which need no token,
+//! for service managers and load balancers.
 
 use core::fmt::Display;
 use core::time::Duration;

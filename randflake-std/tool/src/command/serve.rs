@@ -436,8 +436,8 @@ mod tests {
     #[test]
     fn the_manifests_have_room_for_the_budget() {
         for manifest in [
-            include_str!("../../../../../docs/deploy/kubernetes/deployment.yaml"),
-            include_str!("../../../../../docs/deploy/kubernetes/statefulset.yaml"),
+            include_str!("../../../../docs/deploy/kubernetes/deployment.yaml"),
+            include_str!("../../../../docs/deploy/kubernetes/statefulset.yaml"),
         ] {
             let (_, rest) = manifest.split_once("limits: { memory: ").unwrap();
             let (limit, _) = rest.split_once(" }").unwrap();
