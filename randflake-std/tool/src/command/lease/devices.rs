@@ -13,8 +13,8 @@ use randflake_common::number::within;
 use randflake_std::Secret;
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{
-    AcquireRequest, Device, DeviceError, DeviceLeaseError, DeviceRequest, Grant,
-    KeyCheck, LeaseStore, Namespace, NodeIds, QuarantineCause, StoreError, Token,
+    AcquireRequest, Device, DeviceError, DeviceLeaseError, DeviceRequest, Grant, KeyCheck,
+    LeaseStore, Namespace, NodeIds, QuarantineCause, StoreError, Token,
 };
 use randflake_std::randflake_core::{LayoutSpec, Ticket};
 
