@@ -2,14 +2,10 @@
 
 use core::time::Duration;
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
-use harness::postgres::PostgresServer;
-use harness::redis::RedisServer;
+use harness::engine::{ENGINES, EngineServer, ServerEngine};
 use randflake_std::Randflake;
 use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, open};
 use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, ManualClock, Plain};
@@ -86,72 +82,59 @@ impl Layout for Wide {
     });
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// An engine that is measured.
+#[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    Sqlite,
-    Redis,
-    Postgres,
-    Mariadb,
-    Etcd,
+    /// Files, without a server.
+    Files,
+    Server(&'static EngineServer),
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Sqlite,
-        Self::Redis,
-        Self::Postgres,
-        Self::Mariadb,
-        Self::Etcd,
-    ];
+    pub(crate) fn all() -> Vec<Self> {
+        let servers = ENGINES.iter().copied().map(Self::Server);
+        [Self::Files].into_iter().chain(servers).collect()
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Sqlite => "sqlite",
-            Self::Redis => "redis",
-            Self::Postgres => "postgres",
-            Self::Mariadb => "mariadb",
-            Self::Etcd => "etcd",
+            Self::Files => "sqlite",
+            Self::Server(server) => server.name,
         }
     }
 
     /// Name of the engine in the report.
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::Sqlite => "SQLite",
-            Self::Redis => "Redis",
-            Self::Postgres => "PostgreSQL",
-            Self::Mariadb => "MariaDB",
-            Self::Etcd => "etcd",
+            Self::Files => "SQLite",
+            Self::Server(server) => server.title,
         }
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::all().into_iter().find(|kind| kind.name() == name)
     }
 
     /// As many node ids as one operation leases.
     pub(crate) fn at_once(self) -> u32 {
         match self {
-            Self::Etcd => 100,
-            _ => 8_192,
+            Self::Files => 8_192,
+            Self::Server(server) => server.most_at_once,
         }
     }
 
     /// How long it takes at most to lease all node ids of Randflake.
     fn filling(self) -> Duration {
         match self {
-            Self::Etcd => Duration::from_secs(150),
-            _ => Duration::from_secs(30),
+            Self::Files => Duration::from_secs(30),
+            Self::Server(server) => server.filling,
         }
     }
 }
 
-enum Server {
-    Sqlite(TempDir),
-    Redis(RedisServer),
-    Postgres(PostgresServer),
-    Mariadb(MariadbServer),
-    Etcd(EtcdCluster),
+enum Store {
+    Files(TempDir),
+    Server(Box<dyn ServerEngine>),
 }
 
 /// The longest TTL in ticks, which are milliseconds here. All of an engine's figures are taken within one.
@@ -161,7 +144,7 @@ pub(crate) const TTL: u64 = 300_000;
 pub(crate) struct Engine {
     pub(crate) kind: Kind,
     pub(crate) size: Size,
-    server: Server,
+    store: Store,
 }
 
 /// An SQLite store that was made a minute ago: a new one waits before it grants.
@@ -179,25 +162,11 @@ fn aged_store() -> TempDir {
 impl Engine {
     /// As it answers durably, and else with its own settings; the databases have memory for their tables.
     pub(crate) fn start(kind: Kind, size: Size) -> Self {
-        let server = match kind {
-            Kind::Sqlite => Server::Sqlite(aged_store()),
-            Kind::Redis => Server::Redis(RedisServer::start()),
-            Kind::Postgres => Server::Postgres(PostgresServer::start()),
-            Kind::Mariadb => {
-                let settings = [
-                    "--innodb-buffer-pool-size=256M",
-                    "--innodb-log-file-size=96M",
-                ];
-                let server = MariadbServer::start_with(&settings);
-                server
-                    .client(None)
-                    .query_drop("CREATE DATABASE ids")
-                    .unwrap();
-                Server::Mariadb(server)
-            }
-            Kind::Etcd => Server::Etcd(EtcdCluster::start(1)),
+        let store = match kind {
+            Kind::Files => Store::Files(aged_store()),
+            Kind::Server(server) => Store::Server((server.start_large)()),
         };
-        Self { kind, size, server }
+        Self { kind, size, store }
     }
 
     /// How long it takes at most to lease all node ids.
@@ -207,22 +176,16 @@ impl Engine {
 
     /// Its server, if it has one.
     pub(crate) fn server(&self) -> Option<&harness::server::Server> {
-        match &self.server {
-            Server::Sqlite(_) => None,
-            Server::Redis(server) => Some(&server.server),
-            Server::Postgres(server) => Some(&server.server),
-            Server::Mariadb(server) => Some(&server.server),
-            Server::Etcd(cluster) => Some(&cluster.members[0].server),
+        match &self.store {
+            Store::Files(_) => None,
+            Store::Server(server) => Some(server.process()),
         }
     }
 
     fn url(&self) -> String {
-        match &self.server {
-            Server::Sqlite(folder) => format!("sqlite:{}/leases.db", folder.path().display()),
-            Server::Redis(server) => server.url(),
-            Server::Postgres(server) => server.url("postgres"),
-            Server::Mariadb(server) => server.url("ids"),
-            Server::Etcd(cluster) => cluster.url(),
+        match &self.store {
+            Store::Files(folder) => format!("sqlite:{}/leases.db", folder.path().display()),
+            Store::Server(server) => server.url(),
         }
     }
 
@@ -248,37 +211,16 @@ impl Engine {
 
     /// What it keeps all leases in: files, or memory where that is what they are in.
     pub(crate) fn bytes(&self) -> u64 {
-        let number = |text: &str| text.trim().parse().unwrap();
-        match &self.server {
-            Server::Sqlite(folder) => size(folder.path()),
-            Server::Redis(server) => {
-                let memory = server.ask("INFO memory");
-                let used = memory.split_once("used_memory:").unwrap().1;
-                number(used.split_once('\r').unwrap().0)
+        match &self.store {
+            Store::Files(folder) => {
+                let files = fs::read_dir(folder).unwrap();
+                files
+                    .map(|file| file.unwrap().metadata().unwrap().len())
+                    .sum()
             }
-            Server::Postgres(server) => {
-                let sizes =
-                    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
-                    WHERE relnamespace = to_regnamespace('randflake') AND relkind = 'r'";
-                let row = server.client("postgres").query_one(sizes, &[]).unwrap();
-                row.get::<_, i64>(0).cast_unsigned()
-            }
-            Server::Mariadb(server) => size(&server.server.folder().join("data/ids")),
-            Server::Etcd(cluster) => {
-                let status = cluster.members[0].post("maintenance/status", "{}");
-                let used = status.split_once(r#""dbSizeInUse":""#).unwrap().1;
-                number(used.split_once('"').unwrap().0)
-            }
+            Store::Server(server) => server.stored_bytes(),
         }
     }
-}
-
-/// Of a folder's files.
-fn size(folder: &Path) -> u64 {
-    let files = fs::read_dir(folder).unwrap();
-    files
-        .map(|file| file.unwrap().metadata().unwrap().len())
-        .sum()
 }
 
 /// A namespace of an engine.

@@ -11,9 +11,6 @@ use super::engine::{Engine, Kind, TTL};
 use super::figures::Figures;
 use super::leases::{acquire, release};
 
-/// A database server has a process or a thread for each, and the harness allows 200.
-const DATABASE_HOLDERS: u32 = 150;
-const HOLDERS: u32 = 1_000;
 /// Of each holder, unless the whole is shortened.
 const MOST_LOOKS: u32 = 20;
 /// The kernel counts the time of processes in these, whatever its own tick is.
@@ -21,15 +18,16 @@ const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Time of a look, and of the server's processors for it: all holders are connected, and look in turns.
 pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
-    let Some(server) = engine.server() else {
-        return; // Without a server there is nobody to spare.
-    };
-    let most = match engine.kind {
-        Kind::Postgres | Kind::Mariadb => DATABASE_HOLDERS,
-        _ => HOLDERS,
+    // Without a server there is nobody to spare.
+    let (Kind::Server(kind), Some(server)) = (engine.kind, engine.server()) else {
+        return;
     };
     let rounds = engine.size.rounds.min(MOST_LOOKS);
-    let holders = if rounds < MOST_LOOKS { 2 } else { most };
+    let holders = if rounds < MOST_LOOKS {
+        2
+    } else {
+        kind.most_clients
+    };
     let space = engine.space("looks");
     drop(space.open());
     let mut holders: Vec<_> = (0..holders)

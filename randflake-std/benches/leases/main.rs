@@ -56,7 +56,7 @@ impl Options {
         let mut options = Self {
             is_bench: false,
             rounds: ROUNDS,
-            engines: Kind::ALL.to_vec(),
+            engines: Kind::all(),
             only: None,
             csv: None,
             json: None,
@@ -89,7 +89,7 @@ fn main() {
     let mut size = Size::whole(options.rounds);
     if !options.is_bench {
         size = Size::SHORT;
-        let is_told = |kind: &Kind| *kind == Kind::Sqlite || env::var_os(SERVERS).is_some();
+        let is_told = |kind: &Kind| matches!(kind, Kind::Files) || env::var_os(SERVERS).is_some();
         options.engines.retain(is_told);
     }
     let load = fs::read_to_string("/proc/loadavg").unwrap();

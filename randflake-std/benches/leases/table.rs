@@ -15,10 +15,10 @@ pub(crate) fn table(figures: &Figures) -> String {
         figures,
         text: format!("{}\n\n|", figures.caption),
     };
-    for kind in Kind::ALL {
+    for kind in Kind::all() {
         table.add(&format!(" | {}", kind.title()));
     }
-    table.add(&format!(" |\n|---{}|\n", "|---".repeat(Kind::ALL.len())));
+    table.add(&format!(" |\n|---{}|\n", "|---".repeat(Kind::all().len())));
     for (_, name) in OCCUPANCIES {
         table.row(
             &format!("acquire at {name}: p50 / p99, ms"),
@@ -104,7 +104,7 @@ impl Table<'_> {
         show: impl Fn([&Figure; N]) -> String,
     ) {
         self.add(&format!("| {name}"));
-        for kind in Kind::ALL {
+        for kind in Kind::all() {
             let found = cases.map(|case| self.figures.of(kind.name(), case));
             let shown = if found.iter().all(Option::is_some) {
                 show(found.map(Option::unwrap))

@@ -1,20 +1,35 @@
-//! The engines, as the scenarios that are common to all know them.
+//! Engines on servers, as the tests and benchmarks of all engines use them.
 
-use crate::etcd::EtcdCluster;
-use crate::mariadb::MariadbServer;
-use crate::postgres::PostgresServer;
-use crate::redis::RedisServer;
+use core::time::Duration;
+
 use crate::server::Server;
+use crate::{etcd, mariadb, postgres, redis};
 
-/// Their names, and how to start one that is new.
-pub const ENGINES: &[(&str, Start)] = &[
-    ("redis", || Box::new(RedisServer::start())),
-    ("etcd", || Box::new(EtcdCluster::start(1))),
-    ("postgres", || Box::new(PostgresServer::start())),
-    ("mariadb", || {
-        Box::new(with_database(MariadbServer::start()))
-    }),
+/// Each in the `server.rs` of its folder.
+pub const ENGINES: &[&EngineServer] = &[
+    &redis::ENGINE,
+    &postgres::ENGINE,
+    &mariadb::ENGINE,
+    &etcd::ENGINE,
 ];
+
+/// How the server of an engine is started, and what benchmarks ask of it.
+pub struct EngineServer {
+    /// Name in tests and records.
+    pub name: &'static str,
+    /// Name in tables.
+    pub title: &'static str,
+    /// Starts a new server.
+    pub start: Start,
+    /// Starts a new server with memory for the tables of a benchmark.
+    pub start_large: Start,
+    /// Most node ids of one operation that a benchmark asks for.
+    pub most_at_once: u32,
+    /// Clients that a benchmark connects at once: the server's limit is above.
+    pub most_clients: u32,
+    /// Time within which all node ids of Randflake are leased.
+    pub filling: Duration,
+}
 
 pub type Start = fn() -> Box<dyn ServerEngine>;
 
@@ -25,73 +40,14 @@ pub trait ServerEngine: Send {
     /// The URL of its store, where a client finds the server on this port.
     fn url_at(&self, port: u16) -> String;
 
+    fn process(&self) -> &Server;
+
     fn server(&mut self) -> &mut Server;
+
+    /// Bytes of the namespaces: of files, or of memory if the engine keeps them there.
+    fn stored_bytes(&self) -> u64;
 
     fn url(&self) -> String {
         self.url_at(self.port())
-    }
-}
-
-impl ServerEngine for RedisServer {
-    fn port(&self) -> u16 {
-        self.port
-    }
-
-    fn url_at(&self, port: u16) -> String {
-        format!("redis://127.0.0.1:{port}")
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
-    }
-}
-
-/// An etcd cluster of one member.
-impl ServerEngine for EtcdCluster {
-    fn port(&self) -> u16 {
-        self.members[0].port
-    }
-
-    fn url_at(&self, port: u16) -> String {
-        format!("etcd://127.0.0.1:{port}")
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.members[0].server
-    }
-}
-
-impl ServerEngine for PostgresServer {
-    fn port(&self) -> u16 {
-        self.port
-    }
-
-    fn url_at(&self, port: u16) -> String {
-        format!("postgres://postgres@127.0.0.1:{port}/postgres")
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
-    }
-}
-
-/// One that has the database that the URL names.
-pub fn with_database(mariadb: MariadbServer) -> MariadbServer {
-    let create = "CREATE DATABASE ids";
-    mariadb.client(None).query_drop(create).unwrap();
-    mariadb
-}
-
-impl ServerEngine for MariadbServer {
-    fn port(&self) -> u16 {
-        self.port
-    }
-
-    fn url_at(&self, port: u16) -> String {
-        format!("mysql://root@127.0.0.1:{port}/ids")
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
     }
 }

@@ -21,17 +21,20 @@ pub mod certificates;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod disk;
-mod encrypted;
 pub mod engine;
 mod environment;
+#[path = "../../engines/etcd/server.rs"]
 pub mod etcd;
 #[cfg(target_os = "linux")]
 pub mod isolation;
+#[path = "../../engines/mysql/server.rs"]
 pub mod mariadb;
+#[path = "../../engines/postgres/server.rs"]
 pub mod postgres;
 #[cfg(target_os = "linux")]
 pub mod preloaded_clock;
 pub mod proxy;
+#[path = "../../engines/redis/server.rs"]
 pub mod redis;
 pub mod server;
 pub mod template;

@@ -187,8 +187,14 @@ impl StoreClient {
         // It was granted, so no quarantine is left that a metric could show.
         metrics::quarantined(self.namespace(), Duration::ZERO);
         for grant in &acquired.grants {
-            let ticks = [grant.start, grant.end];
-            events::acquired(self.namespace(), grant.node_id, ticks, grant.fencing_token);
+            let Grant {
+                node_id,
+                start,
+                end,
+                fencing_token,
+                ..
+            } = *grant;
+            events::acquired(self.namespace(), node_id, start, end, fencing_token);
         }
         metrics::acquired(self.namespace());
         Ok((acquired, sent))

@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::thread;
 
-use harness::engine::{ServerEngine, with_database};
+use harness::engine::ServerEngine;
 use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
+use harness::mariadb::{MariadbServer, with_database};
 use harness::postgres::PostgresServer;
 use harness::proxy::{IdleEnd, Proxy};
 use harness::redis::RedisServer;

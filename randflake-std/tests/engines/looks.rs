@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use harness::engine::{ServerEngine, with_database};
-use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
+use harness::engine::ServerEngine;
+use harness::etcd::{Backup, EtcdCluster};
+use harness::mariadb::{MariadbServer, with_database};
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use randflake_std::lease::{Namespace, open};
 use randflake_std::{Builder, Handle, Plain, Randflake};
 
-use crate::contract_etcd::continuity::Backup;
 use crate::watched::{Watcher, watched};
 use randflake_lease::testkit::leases::declared_new;
 

@@ -4,20 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
-mod addresses;
-mod contract_etcd;
-mod contract_mysql;
-mod contract_postgres;
-mod contract_redis;
 mod encryption;
-#[path = "../found/mod.rs"]
-mod found;
 mod hostile;
 mod idle;
 mod lasting;
-mod length;
 mod looks;
-mod postgresql;
 mod segment_faults;
 mod servers;
 #[path = "../watched/mod.rs"]

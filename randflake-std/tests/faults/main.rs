@@ -41,9 +41,9 @@ fn main() -> ExitCode {
     }
     let mut trials = Vec::new();
     for (scenario, run) in SCENARIOS {
-        for (engine, start) in ENGINES {
-            trials.push(trial(&format!("{engine}::{scenario}"), || {
-                run(&mut *start());
+        for engine in ENGINES {
+            trials.push(trial(&format!("{}::{scenario}", engine.name), || {
+                run(&mut *(engine.start)());
             }));
         }
     }

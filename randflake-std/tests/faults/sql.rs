@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Instant;
 
 use harness::clock::WallClock;
-use harness::engine::{ServerEngine, with_database};
-use harness::mariadb::MariadbServer;
+use harness::engine::ServerEngine;
+use harness::mariadb::{MariadbServer, with_database};
 use harness::postgres::PostgresServer;
 use harness::proxy::{Network, Proxy};
 use libtest_mimic::Trial;

@@ -37,11 +37,14 @@ pub(crate) fn trials() -> impl Iterator<Item = Trial> {
         ),
     ];
     // The client of etcd asks the first address that takes a connection.
-    let engines = ENGINES.iter().filter(|(engine, _)| *engine != "etcd");
-    let engines = engines.map(|&(engine, start)| {
-        let name = format!("{engine}::a_silent_address_does_not_hide_the_next_one");
+    let engines = ENGINES.iter().filter(|engine| engine.name != "etcd");
+    let engines = engines.map(|engine| {
+        let name = format!(
+            "{}::a_silent_address_does_not_hide_the_next_one",
+            engine.name
+        );
         trial(&name, move || {
-            a_silent_address_does_not_hide_the_next_one(start);
+            a_silent_address_does_not_hide_the_next_one(engine.start);
         })
     });
     engines.chain(others)

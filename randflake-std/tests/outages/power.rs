@@ -6,9 +6,9 @@ use std::path::Path;
 use std::thread;
 
 use harness::disk::Disk;
-use harness::engine::{ServerEngine, with_database};
+use harness::engine::ServerEngine;
 use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
+use harness::mariadb::{MariadbServer, with_database};
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use harness::server::{kill, working_in};

@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use harness::engine::{ServerEngine, with_database};
-use harness::mariadb::MariadbServer;
+use harness::engine::ServerEngine;
+use harness::mariadb::{MariadbServer, with_database};
 use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
 

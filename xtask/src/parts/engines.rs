@@ -49,13 +49,14 @@ const fn test(name: &'static str, tools: &'static [&'static [Told]]) -> Test {
 
 const TESTS: &[Test] = &[
     CONTRACTS,
+    test("engines", ALL_ENGINES_AND_WALL_CLOCK),
     test("volumes", &[FILE_SYSTEM]),
     test("doctors", ALL_ENGINES),
     test("starters", ALL_ENGINES),
 ];
 
-/// The same, with more of two of its tests, by the subcommand `histories`.
-pub(crate) const CONTRACTS: Test = test("engines", ALL_ENGINES_AND_WALL_CLOCK);
+/// The program of this name in the folder of each engine. By the subcommand `histories`, with more of two of its tests.
+pub(crate) const CONTRACTS: Test = test("engine", ALL_ENGINES_AND_WALL_CLOCK);
 
 /// Run by the part `integrations`, in another workspace.
 pub(crate) const DATABASES: Test = test(

@@ -21,77 +21,9 @@ use randflake_sql::{Database, DatabaseFailure, Driver, once};
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
-/// Its constructors return a [`LeaseStore`].
+/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which rights and settings it needs,
+/// which losses it notices and which it does not.
 ///
-/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6. It creates two tables, `randflake_record` and `randflake_store`, in the
-/// database that the URL names. The repository's `docs/databases.md` lists the rights that a user needs. Views in place of
-/// the tables, triggers, and tables of another engine than `InnoDB` are refused before any of them is used.
-///
-/// An acquire is two round trips; more when nearly all node ids are leased and none was released lately. A renewal is one.
-/// An answered write is durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
-/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set), or `innodb_flush_method` is `nosync` or `littlesync`. Times come from the server's clock.
-///
-/// # URL
-///
-/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. `?sslmode=verify-full` (feature `tls`) encrypts the
-/// connection and verifies the server's certificate; without it the connection is plain. `lease::open` lists all
-/// options.
-///
-/// Connecting times out after 3 s, which all addresses of the host share: each has an equal part of what is left, for its login
-/// too, and the one that answered last is asked first. An operation times out after a sixth of the TTL, at least 0.5 s and at
-/// most 3 s, plus 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost
-/// connection. One that was idle for a second is asked before a renewal, which takes one more round trip: so its end does
-/// not count as a failure.
-///
-/// A connection pooler must pool by session. One that gives each transaction another session is refused as soon as an
-/// operation reaches another session.
-///
-/// # What it stores
-///
-/// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
-/// lease on. A namespace of 256 node ids or more also has up to sixteen rows of hints to free ones, and any may have one more. A row without a namespace names
-/// the one that took a secret first, by the secret's check value. The table `randflake_store` has one row, with a random number made with the tables.
-/// The next automatic number (`AUTO_INCREMENT`) of `randflake_record`, which no row uses, is the table's mark.
-///
-/// # What it notices
-///
-/// Each operation reads that random number, the server's own number (`server_uuid`; in `MariaDB`, which has none, its
-/// `server_id`), the time at which the definition of `randflake_record` was written to this disk, and its mark. One of them
-/// is different on a replica, in a restored dump, in a copy of one table, and after the tables were created anew, emptied or
-/// optimized. Then every namespace is quarantined:
-/// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
-/// replica, also with the `server_id` of its primary. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
-/// ([`end_quarantine`](randflake_lease::Administration::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
-/// Also noticed, by its holder: a lease that vanished. A holder compares the random number between renewals, each twentieth of
-/// the TTL and at most once a second, and reads its leases if it is another one or a call has failed.
-///
-/// The mark is set by an insert that is rolled back: `InnoDB` keeps the number that it took, and no replica repeats it.
-/// The first operation that finds server or table changed sets another one.
-///
-/// Tables in a database of another name than their records say are a copy. It is refused as [`StoreError::FailedPrecondition`], because
-/// its original may be in use, until a person declares that it is gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake
-/// lease init --moved`). Then it is quarantined.
-///
-/// A counter that may have gone back cannot be repaired by waiting, and nothing tells a new server from one
-/// without its data. So an operator begins each counter, with [`Counter::create`](randflake_lease::Counter::create) (`randflake segment
-/// init`) or [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`). What starts a quarantine also makes counters
-/// fail as [`CounterError::Lost`](randflake_lease::CounterError::Lost) until an operator resumes each one.
-///
-/// # What it cannot notice
-///
-/// - A disk or a data directory set back as a whole; a table's files exchanged (`DISCARD TABLESPACE`, `IMPORT TABLESPACE`);
-///   binary logs undone (`--flashback`); a replica made from a snapshot of its primary's disk and promoted with its `server_id`;
-///   rows of leases and counters changed or deleted by hand (rows inserted again are noticed where
-///   the insert takes automatic numbers, as `INSERT ... SELECT` does unless `sql_mode` says otherwise). A holder whose row is gone
-///   learns it at its next look after the server was down, else at its next renewal; until then its node id may be granted
-///   again. Stop all processes first.
-///   Call [`start_quarantine`](randflake_lease::Administration::start_quarantine) then, and [`Counter::resume`](randflake_lease::Counter::resume) each counter at a higher number.
-/// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
-///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
-///   only one member of a Galera cluster.
-/// - A dump restored on another server under the same name, beside its original: it looks like a replica that takes over, so it
-///   is quarantined once and then grants.
-/// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_lease::Namespace;
 /// use randflake_mysql::MysqlStore;

@@ -18,79 +18,9 @@ use randflake_sql::{Database, Driver, once};
 
 /// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
 ///
-/// Its constructors return a [`LeaseStore`].
+/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which rights and settings it needs,
+/// which losses it notices and which it does not.
 ///
-/// It needs PostgreSQL 12 or later. It creates the schema `randflake` in the database that the URL names: tables, no
-/// functions. If the role may not create a schema, a superuser or the role named in the URL (`owner=ROLE`) creates it
-/// first. A schema that any other role created or changed is refused. The repository's `docs/databases.md` lists the
-/// rights that a role needs.
-///
-/// An acquire is two statements, a read and a conditional write; more when nearly all node ids are leased and none was
-/// released lately. A renewal is one statement. Each statement is a transaction and a round trip of its own, so a client that stops holds no lock. An
-/// answered write is durable: the session sets `synchronous_commit=on` whatever the server's settings are, and a server
-/// with `fsync=off` is refused, also if that changes later. Times come from the server's clock. The store runs its own
-/// Tokio runtime; it may also be called from a task of the application's runtime.
-///
-/// # URL
-///
-/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; `postgresql` is the same scheme. List the servers of one cluster with
-/// commas, `HOST1:PORT1,HOST2:PORT2`: the store uses the primary. `?sslmode=verify-full` (feature `tls`) encrypts
-/// the connection and verifies the server's certificate; without it the connection is plain. `lease::open` lists
-/// all options.
-///
-/// Connecting times out after 3 s, which the addresses of all hosts share: each has an equal part of what is left, for its login
-/// too, and the one that answered last is asked first. An operation times out after a sixth of the TTL, at least 0.5 s and at
-/// most 3 s, plus 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost
-/// connection. One that was idle for a second is asked before a renewal, which takes one more round trip: so its end does
-/// not count as a failure.
-///
-/// A connection pooler must pool by session (`PgBouncer`: `pool_mode=session`). One that gives each transaction another
-/// session is refused.
-///
-/// # What it stores
-///
-/// The table `record` has one row for each namespace, each counter, and each node id from its first lease on: about 160
-/// bytes, and a third as much left free so that a renewal changes no index. A namespace of 256 node ids or more also has
-/// up to sixteen rows of hints to free ones, and any may have one more. A row without a namespace names the one that took a secret first, by the secret's check
-/// value. The table `store` has one row, which identifies the store.
-///
-/// # What it notices
-///
-/// Each operation reads the server's system identifier and timeline, and the numbers of the database, the table and the
-/// table's file. One of them changes when a standby is promoted, a server is restored to a point in time, a dump is restored
-/// in place, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
-/// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
-///
-/// A database of another system identifier or number than its records say is a copy: made from a template, or a dump restored
-/// elsewhere. It is refused as [`StoreError::FailedPrecondition`], because its original may be in use, until a person declares that it is
-/// gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake lease init --moved`). Then it is quarantined.
-///
-/// A holder also compares the numbers of the table and its file between renewals, each twentieth of the TTL and at most once
-/// a second, and reads its leases if they are others or a call has failed: so it stops soon after the schema was renamed or
-/// replaced, or the server was set back while it was down.
-///
-/// A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
-/// ([`end_quarantine`](randflake_lease::Administration::end_quarantine), `randflake lease init`): a server without its data looks like a new one. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
-/// counters too: use autovacuum only.
-///
-/// A counter that may have gone back cannot be repaired by waiting, and nothing tells a new server from one
-/// without its data. So an operator begins each counter, with [`Counter::create`](randflake_lease::Counter::create) (`randflake segment
-/// init`) or [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`). What starts a quarantine also makes counters
-/// fail as [`CounterError::Lost`](randflake_lease::CounterError::Lost) until an operator resumes each one.
-///
-/// # What it cannot notice
-///
-/// - The files of the server, or its machine, set back while the server was down; its log thrown away (`pg_resetwal`); rows
-///   of leases and counters changed or deleted by hand. A holder whose row is gone learns it at its next look after the
-///   server was down, else at its next renewal; until then its node id may be granted again. So it is with a schema that is
-///   renamed to the name of one in which leases are held. Stop all processes first. Call [`start_quarantine`](randflake_lease::Administration::start_quarantine) then, and [`Counter::resume`](randflake_lease::Counter::resume) each
-///   counter at a higher number.
-/// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
-///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from
-///   granting anything.
-/// - A copy of the server's files beside their original, such as one by `pg_basebackup` that was not promoted: both grant the
-///   same node ids.
-/// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_lease::Namespace;
 /// use randflake_postgres::PostgresStore;

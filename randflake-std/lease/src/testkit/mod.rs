@@ -20,3 +20,4 @@ pub mod counters;
 pub mod flaws;
 pub mod leases;
 pub mod referee;
+pub mod server;

@@ -38,9 +38,9 @@ const FAILURE: Duration = Duration::from_millis(200);
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials: Vec<_> = ENGINES
         .iter()
-        .map(|(engine, start)| {
-            trial(&name(engine), || {
-                on_a_server(&mut *start());
+        .map(|engine| {
+            trial(&name(engine.name), || {
+                on_a_server(&mut *(engine.start)());
             })
         })
         .collect();

@@ -31,11 +31,11 @@ const SECONDS: &str = "RANDFLAKE_CHAOS_SECONDS";
 fn main() -> ExitCode {
     let seconds = env::var(SECONDS).ok().and_then(|text| text.parse().ok());
     let time = Duration::from_secs(seconds.unwrap_or(0));
-    let trials = ENGINES.iter().map(|(name, start)| {
+    let trials = ENGINES.iter().map(|engine| {
         Trial::test(
-            format!("{name}::no_id_repeats_whatever_is_killed"),
+            format!("{}::no_id_repeats_whatever_is_killed", engine.name),
             move || {
-                chaos(start(), time);
+                chaos((engine.start)(), time);
                 Ok(())
             },
         )

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use cluster::Cluster;
 
 const GUIDE: &str = include_str!("../../../../docs/deploy/README.md");
-const DATABASES: &str = include_str!("../../../../docs/databases.md");
+const DATABASES: &str = include_str!("../../../engines/postgres/README.md");
 /// As the guides call the database's host.
 const DATABASE_HOST: &str = "db.internal";
 
@@ -111,7 +111,7 @@ impl Desk {
         if let Some(role) = role {
             client.batch_execute(&format!("SET ROLE {role}")).unwrap();
         }
-        let sql = block(DATABASES, "## PostgreSQL", "sql", number);
+        let sql = block(DATABASES, "## Rights", "sql", number);
         // One at a time: a database is not made within a transaction.
         for statement in sql.split_inclusive(';') {
             client.batch_execute(statement).unwrap();

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use harness::engine::{ServerEngine, with_database};
+use harness::engine::ServerEngine;
 use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
+use harness::mariadb::{MariadbServer, with_database};
 use harness::postgres::PostgresServer;
 use harness::proxy::{Network, Proxy};
 use harness::redis::RedisServer;

@@ -35,7 +35,12 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What an engine of lease stores may know, each of which `randflake-std` may.
-const OF_ENGINES: &[&str] = &["randflake-core", "randflake-lease", "randflake-sql"];
+const OF_ENGINES: &[&str] = &[
+    "randflake-core",
+    "randflake-lease",
+    "randflake-sql",
+    "harness",
+];
 
 fn allowed(name: &str) -> Option<&'static [&'static str]> {
     if is_engine(name) {

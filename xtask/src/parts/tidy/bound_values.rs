@@ -20,7 +20,7 @@ const WORDS: [&str; 24] = [
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let sources = workspace
         .sources()
-        .filter(|(package, _)| is_engine(package));
+        .filter(|(package, source)| is_engine(package) && source.path.starts_with("src"));
     let found = sources.flat_map(|(package, source)| source.places(package, &lines(&source.code)));
     found.collect()
 }

@@ -28,12 +28,13 @@ const DOCUMENTS: [&str; 10] = [
 const PLACEHOLDERS: [&str; 2] = ["NAME", "NUMBER"];
 
 /// Words of other programs and of formats, and what stands for a name.
-const FOREIGN: [&str; 8] = [
+const FOREIGN: [&str; 9] = [
     "BigInteger",
     "Date",
     "NameArgs",
     "OpenAPI",
     "Os",
+    "Slaves_running",
     "StatefulSet",
     "Unreleased",
     "bwmarrin/snowflake",

@@ -1,11 +1,15 @@
 //! The guarantees that the README gives are those that `docs/verification.md` answers for, word by
-//! word.
+//! word. Each failure that a document lists names a test that is there.
 
 use std::collections::BTreeSet;
 use std::fs;
 
+use proc_macro2::TokenTree;
+
+use super::source::each_token;
 use super::workspace::Workspace;
 use crate::helpers::cargo::root;
+use crate::helpers::matrix::{ENGINES, LIBRARIES};
 
 const GIVEN: &str = "README.md";
 const ANSWERED_FOR: &str = "docs/verification.md";
@@ -65,9 +69,95 @@ fn without_links(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Tests of the command line that are documents: each heading is the name of one.
+const CASES: &str = "randflake-std/tool/tests/cases";
+
+/// The failures of all engines; those of one are in its README.
+const FAILURES: &str = "randflake-std/lease/src/faults.md";
+
+pub(crate) fn check_failures(workspace: &Workspace) -> Vec<String> {
+    let mut words = BTreeSet::new();
+    for (_, source) in workspace.sources() {
+        each_token(&source.code, &mut |tokens, at| {
+            if let TokenTree::Ident(_) | TokenTree::Literal(_) = &tokens[at] {
+                // A program that makes its tests names them in texts.
+                let text = tokens[at].to_string();
+                let found = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                words.extend(found.map(str::to_owned));
+            }
+        });
+    }
+    let cases = fs::read_dir(root().join(CASES)).into_iter().flatten();
+    let cases = cases.filter_map(|case| fs::read_to_string(case.ok()?.path()).ok());
+    for case in cases {
+        let headings = case.lines().filter_map(|line| line.strip_prefix("## "));
+        words.extend(headings.map(str::to_owned));
+    }
+    let engines = LIBRARIES
+        .iter()
+        .filter(|one| one.folder.starts_with(ENGINES));
+    let readmes = engines.map(|engine| format!("{}/README.md", engine.folder));
+    let documents = readmes.chain([FAILURES.to_owned()]);
+    let read = |path: &String| fs::read_to_string(root().join(path)).unwrap_or_default();
+    documents
+        .flat_map(|path| {
+            untested(&read(&path), &words)
+                .into_iter()
+                .map(move |row| format!("{path}: {row}"))
+        })
+        .collect()
+}
+
+/// Rows of tables whose last column is `test`, and which name none, or one that is not there.
+fn untested(document: &str, words: &BTreeSet<String>) -> Vec<String> {
+    let mut is_within = false;
+    let mut violations = Vec::new();
+    for line in document.lines() {
+        if !line.starts_with('|') {
+            is_within = false;
+        } else if line.ends_with("| test |") {
+            is_within = true;
+        } else if is_within && !line.starts_with("|---") {
+            let cell = line
+                .trim_end_matches([' ', '|'])
+                .rsplit(" | ")
+                .next()
+                .unwrap_or_default();
+            let names: Vec<_> = cell.split('`').skip(1).step_by(2).collect();
+            let is_test = |name: &&&str| name.contains('_') && !name.contains(['/', ' ']);
+            let missing: Vec<_> = names
+                .iter()
+                .filter(is_test)
+                .filter(|name| !words.contains(**name))
+                .collect();
+            if names.is_empty() {
+                violations.push(format!("no test shows this: {line}"));
+            }
+            violations.extend(
+                missing
+                    .iter()
+                    .map(|name| format!("there is no test {name}")),
+            );
+        }
+    }
+    violations
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_failure_has_a_test_that_is_there() {
+        let words = BTreeSet::from(["it_is_noticed".to_owned()]);
+        let row = |test| format!("| fault | what | test |\n|---|---|---|\n| a | b | {test} |\n");
+        assert_eq!(
+            untested(&row("`it_is_noticed` (`tests/engine`)"), &words).len(),
+            0
+        );
+        assert_eq!(untested(&row("`it_is_gone`"), &words).len(), 1);
+        assert_eq!(untested(&row("none"), &words).len(), 1);
+    }
 
     const README: &str = "# It\n\n## Guarantees\n\n- **One.** Never [two](a.md),\n  or three.\n- **Stops.**\n\n## More\n\n- x\n";
 

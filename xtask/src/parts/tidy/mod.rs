@@ -6,6 +6,7 @@ mod bound_values;
 mod cfg_places;
 mod debug_names;
 mod documents;
+mod engine_names;
 mod features;
 mod floors;
 mod guarantees;
@@ -34,6 +35,7 @@ const RULES: &[(&str, Rule)] = &[
         "no SQL statement is formatted from a value",
         bound_values::check,
     ),
+    ("engines are named in their folders", engine_names::check),
     ("cfg never stands inside a function", cfg_places::check),
     (
         "a hand-written Debug shows its own type's name",
@@ -44,6 +46,10 @@ const RULES: &[(&str, Rule)] = &[
     (
         "what stands behind each guarantee is about that very sentence",
         guarantees::check,
+    ),
+    (
+        "each failure that documents list has a test",
+        guarantees::check_failures,
     ),
 ];
 
