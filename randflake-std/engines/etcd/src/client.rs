@@ -1,4 +1,4 @@
-//! The members of the cluster, spoken to through their JSON gateway.
+//! Client of the members of a cluster, through their JSON gateways.
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::mem;

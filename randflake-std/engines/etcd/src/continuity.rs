@@ -1,4 +1,4 @@
-//! Whether a cluster is what it was, or has been set back.
+//! Continuity of a cluster: detection of one that was set back, restored or copied.
 
 use super::transaction::Header;
 

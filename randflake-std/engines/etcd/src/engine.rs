@@ -1,4 +1,4 @@
-//! What a store asks of an etcd cluster.
+//! The etcd engine: reads and conditional writes of a namespace.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;

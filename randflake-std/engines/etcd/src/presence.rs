@@ -1,4 +1,4 @@
-//! Whether the member that answers is still there: by a connection that nothing is sent on.
+//! Idle connection to the member that answers, by whose end a holder notices that the member is gone.
 
 use core::time::Duration;
 use std::io::ErrorKind;

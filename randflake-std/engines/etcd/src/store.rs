@@ -1,4 +1,4 @@
-//! Leases and counters in an etcd cluster.
+//! The public type `EtcdStore`.
 
 use std::sync::Arc;
 

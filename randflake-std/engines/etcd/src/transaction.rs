@@ -1,4 +1,4 @@
-//! What is read and written at once.
+//! Transactions of etcd: reads at one revision, and writes under conditions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Leases and counters in an etcd cluster.
+//! URLs of etcd.
 
 use crate::engine::Etcd;
 use crate::store::EtcdStore;

@@ -1,4 +1,4 @@
-//! What can go wrong with a server.
+//! Errors of the server and its client, sorted, with what to change.
 
 use mysql_async::{DriverError, Error, IoError};
 

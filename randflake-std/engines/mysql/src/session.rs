@@ -1,4 +1,4 @@
-//! A connection, and what it is asked.
+//! One MySQL session: reads and conditional writes.
 //!
 //! Statements are sent together, and answered together. Their values are [bound](super::sql) here: a prepared statement would
 //! cost a round trip more on each connection, and could be but one.
@@ -10,7 +10,7 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error, IoError, QueryResult, Row, TextProtocol, Value, from_row_opt};
 use randflake_core::Clock;
 
-use super::diagnosis;
+use super::server;
 use super::server::{FixedSettings, MarkedState};
 use super::sql::Sql;
 use super::statements::{self, CHECK, CLOCK, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK};
@@ -209,7 +209,7 @@ impl randflake_sql::DatabaseSession for MysqlSession {
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure> {
-        diagnosis::findings(self).await
+        server::findings(self).await
     }
 }
 

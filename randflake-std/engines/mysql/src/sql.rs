@@ -1,4 +1,4 @@
-//! Statements as text, with values bound in it.
+//! SQL text with values bound in it.
 //!
 //! All statements of an operation are sent as one text in one round trip, which no server prepares. So values stand in
 //! the text, and this is the only place that puts one there: a number in digits, a text in hexadecimal. Neither has a

@@ -1,4 +1,4 @@
-//! What is said to the server.
+//! SQL statements of the MySQL engine.
 
 use super::sql::Sql;
 use randflake_lease::unstable::engine::{Before, Entry, Key, Keys, Write};

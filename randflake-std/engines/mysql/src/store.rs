@@ -1,4 +1,4 @@
-//! Leases and counters in a MySQL or MariaDB database.
+//! The public type `MysqlStore`, and its driver.
 
 use core::fmt::{self, Debug, Formatter};
 use std::sync::Arc;

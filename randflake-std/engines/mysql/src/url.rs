@@ -1,4 +1,4 @@
-//! Leases and counters in a MySQL or MariaDB database.
+//! URLs of MySQL and MariaDB.
 
 use crate::store::{Mysql, MysqlStore};
 use randflake_lease::StoreError;

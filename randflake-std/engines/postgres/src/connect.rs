@@ -1,7 +1,10 @@
-//! Connections to PostgreSQL, over a stream whose replies are bounded.
+//! Connections to PostgreSQL: over a stream whose replies are bounded, and encrypted by rustls.
 
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
 use std::io;
 
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
@@ -9,13 +12,14 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
+#[cfg(feature = "tls")]
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{failure, of_login};
 use super::store::Postgres;
-use super::tls;
-use crate::bounded::BoundedStream;
 use randflake_lease::EngineError;
-use randflake_lease::unstable::net::Attempt;
+use randflake_lease::unstable::net::{Attempt, LARGEST_REPLY, too_long};
+use randflake_lease::unstable::tls::Files;
 use randflake_lease::unstable::url::Host;
 use randflake_sql::DatabaseFailure;
 
@@ -26,7 +30,7 @@ pub(crate) async fn connect(
 ) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
     let connecting = async {
         match &postgres.files {
-            Some(files) => log_in(postgres, attempt, tls::connector(files)?).await,
+            Some(files) => log_in(postgres, attempt, connector(files)?).await,
             None => log_in(postgres, attempt, NoTls).await,
         }
     };
@@ -119,4 +123,74 @@ async fn local(Host { name, port }: &Host) -> io::Result<BoundedStream> {
 #[cfg(not(unix))]
 async fn local(_: &Host) -> io::Result<BoundedStream> {
     Err(io::Error::other("this system has no such sockets"))
+}
+
+/// A connection that fails once the server has sent more than [`LARGEST_REPLY`] since the last request.
+pub(crate) struct BoundedStream {
+    inner: Box<dyn Socket>,
+    /// Bytes that may still be read before the next request.
+    left: usize,
+}
+
+/// A socket of any kind.
+trait Socket: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket for S {}
+
+impl BoundedStream {
+    pub(crate) fn new(inner: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Self {
+        Self {
+            inner: Box::new(inner),
+            left: LARGEST_REPLY,
+        }
+    }
+}
+
+impl AsyncRead for BoundedStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut this.inner).poll_read(context, buffer))?;
+        let read = buffer.filled().len() - before;
+        match this.left.checked_sub(read) {
+            Some(left) => this.left = left,
+            None => return Poll::Ready(Err(too_long())),
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for BoundedStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.left = LARGEST_REPLY;
+        Pin::new(&mut this.inner).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_shutdown(context)
+    }
+}
+
+/// The files are read for each connection: certificates are replaced before they expire.
+#[cfg(feature = "tls")]
+pub(crate) fn connector(files: &Files) -> Result<MakeRustlsConnect, EngineError> {
+    Ok(MakeRustlsConnect::new(files.client_config()?))
+}
+
+#[cfg(not(feature = "tls"))]
+pub(crate) fn connector(_: &Files) -> Result<NoTls, EngineError> {
+    Err(randflake_lease::unstable::tls::without_tls())
 }

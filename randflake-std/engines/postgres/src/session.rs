@@ -1,4 +1,4 @@
-//! A connection, and what it is asked.
+//! One PostgreSQL session: reads, conditional writes, and a diagnosis of its server.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,18 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
 use super::connect::connect;
-use super::diagnosis;
 use super::failure::failure;
-use super::rights::CHECK;
 use super::statements::{
-    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, NAMESPACE, NEXT_NAMESPACE, PARTS, PUT, REMOVE, SETTINGS,
-    TABLES, TEXTS,
+    CHANGE, CHANGE_AND_PUT, CHECK, ENTER, LOOK, NAMESPACE, NEXT_NAMESPACE, PARTS, PUT, REMOVE,
+    SETTINGS, TABLES, TEXTS,
 };
 use super::store::Postgres;
 use randflake_lease::unstable::engine::{Before, Entry, Key, Keys, Write};
 use randflake_lease::unstable::net::Attempt;
 use randflake_lease::{EngineError, Finding};
 use randflake_sql::{
-    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TextsByKey, emptied, expected, key,
-    window,
+    self, DatabaseFailure, DatabaseSession as _, ServerState, SingleUpdate, SqlValue, TextsByKey,
+    emptied, expected, key, whole_pages, window,
 };
 
 /// A connection that was found fit, and the store behind it.
@@ -242,7 +240,7 @@ impl randflake_sql::DatabaseSession for PostgresSession {
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure> {
-        diagnosis::findings(self).await
+        findings(self).await
     }
 }
 
@@ -347,4 +345,39 @@ fn place(key: Key) -> (i16, i64) {
     let (kind, number) = key.numbers();
     // Below 2^63.
     (kind.into(), number.cast_signed())
+}
+
+const QUESTION: &str = "
+    SELECT 'PostgreSQL ' || current_setting('server_version'), s.setting
+            || CASE WHEN s.setting <> s.reset_val THEN ' for the store, ' || s.reset_val || ' for others' ELSE '' END,
+        current_setting('fsync'), current_setting('full_page_writes'), {fingerprint},
+        current_setting('synchronous_standby_names')
+    FROM pg_settings s WHERE s.name = 'synchronous_commit'";
+
+pub(crate) async fn findings(
+    session: &mut PostgresSession,
+) -> Result<Vec<Finding>, DatabaseFailure> {
+    let row = session.ask_for(QUESTION).await?;
+    let [server, commit, fsync, pages, fingerprint, standbys] = row;
+    let is_whole = pages == "on";
+    let settings = [
+        Finding::fine("synchronous_commit", commit),
+        Finding::fine("fsync", fsync),
+        whole_pages("full_page_writes", pages, is_whole),
+    ];
+    // Without a synchronous standby, a failover may lose the last answered leases.
+    let failover = if standbys.is_empty() {
+        let sentence =
+            "a promoted standby begins in quarantine, but the former primary must be down before";
+        Finding::caution("failover", "asynchronous", sentence)
+    } else {
+        Finding::fine("failover", format!("synchronous: {standbys}"))
+    };
+    Ok(Finding::of_a_store(
+        server,
+        randflake_sql::TABLES,
+        settings,
+        fingerprint,
+        Some(failover),
+    ))
 }

@@ -1,4 +1,4 @@
-//! Leases and counters in a PostgreSQL database.
+//! The public type `PostgresStore`, and its driver.
 
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config};

@@ -1,4 +1,4 @@
-//! Leases and counters in a PostgreSQL database.
+//! URLs of PostgreSQL.
 
 use core::time::Duration;
 

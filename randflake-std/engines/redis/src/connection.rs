@@ -1,4 +1,4 @@
-//! The connection to the server, made when it is needed.
+//! Connection to a Redis server, made when it is needed.
 
 use core::error::Error as _;
 use core::fmt::{self, Debug, Formatter};
@@ -12,9 +12,9 @@ use redis::{
 
 use super::process::{is_sentinel, takes_sections};
 use super::rights;
-use super::settings::settings;
 use super::tls::Encryption;
 use super::transport::{Socket, Transport};
+use super::url::settings;
 use randflake_lease::date::span;
 use randflake_lease::unstable::engine::Key;
 use randflake_lease::unstable::net::{Addresses, Attempt};

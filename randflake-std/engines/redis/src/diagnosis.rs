@@ -1,4 +1,4 @@
-//! What the server says of itself.
+//! Diagnosis of a Redis server, from `INFO` and `CONFIG`.
 
 use redis::InfoDict;
 

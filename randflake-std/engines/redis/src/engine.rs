@@ -1,4 +1,4 @@
-//! What a store asks of a Redis server.
+//! The Redis engine: reads, and a script that writes under conditions.
 
 use core::fmt::{self, Debug, Formatter};
 use core::iter;

@@ -6,7 +6,6 @@ mod diagnosis;
 mod engine;
 mod process;
 mod rights;
-mod settings;
 mod store;
 mod tls;
 mod transport;

@@ -1,4 +1,4 @@
-//! What the server's user may do.
+//! Rights of the server's user, and refusals that name what is missing.
 
 use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
 

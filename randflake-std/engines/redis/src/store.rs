@@ -1,4 +1,4 @@
-//! Leases and counters on a Redis server.
+//! The public type `RedisStore`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What one kind of database does in its own way.
+//! Traits of a database driver and its sessions.
 
 use core::fmt::Debug;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Why an operation failed, and what becomes of its connection.
+//! Failure of an operation, and whether its connection goes on.
 
 use core::error::Error;
 

@@ -1,4 +1,4 @@
-//! What lets a blocking call wait for a database's client, which is asynchronous.
+//! Tokio runtime of a store, by which blocking calls use an asynchronous client.
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;

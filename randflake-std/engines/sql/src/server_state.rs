@@ -1,4 +1,4 @@
-//! Whether a server and its tables are what they were.
+//! State of a server and its tables, as each operation reads and compares it.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Whether the database is what it was, or has lost leases that were granted.
+//! Continuity of the database: detection of files that were deleted, restored or copied.
 
 use core::time::Duration;
 use std::path::Path;

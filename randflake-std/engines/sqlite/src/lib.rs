@@ -2,7 +2,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod continuity;
-mod diagnosis;
 mod directory_lock;
 mod failure;
 mod glance;

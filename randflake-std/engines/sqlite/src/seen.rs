@@ -1,4 +1,4 @@
-//! What a process has seen of its store, and whether the store is still that.
+//! State of the store as this process saw it last, and the look that compares it.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One operation's time with the database, under the lock.
+//! One transaction of the database, under the lock.
 
 use core::time::Duration;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Leases and counters in a file of this machine.
+//! The SQLite engine, and the public type `SqliteStore`.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
@@ -252,7 +252,7 @@ impl Engine for Sqlite {
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let session = self.session()?;
         let fingerprint = session.stored.fingerprint();
-        let mut findings = self.at(crate::diagnosis::findings(&session.connection, fingerprint))?;
+        let mut findings = self.at(crate::schema::findings(&session.connection, fingerprint))?;
         findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
     }

@@ -1,4 +1,4 @@
-//! Leases and counters in a file of this machine.
+//! URLs of SQLite files.
 
 use crate::store::{Sqlite, SqliteStore};
 use randflake_lease::StoreError;

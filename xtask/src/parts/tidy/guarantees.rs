@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenTree;
 
@@ -69,8 +70,8 @@ fn without_links(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Tests of the command line that are documents: each heading is the name of one.
-const CASES: &str = "randflake-std/tool/tests/cases";
+/// Programs with tests that are documents: each heading is the name of one.
+const CASES: &str = "randflake-std/tool/tests";
 
 /// The failures of all engines; those of one are in its README.
 const FAILURES: &str = "randflake-std/lease/src/faults.md";
@@ -87,9 +88,8 @@ pub(crate) fn check_failures(workspace: &Workspace) -> Vec<String> {
             }
         });
     }
-    let cases = fs::read_dir(root().join(CASES)).into_iter().flatten();
-    let cases = cases.filter_map(|case| fs::read_to_string(case.ok()?.path()).ok());
-    for case in cases {
+    for case in documents_below(&root().join(CASES)) {
+        let case = fs::read_to_string(case).unwrap_or_default();
         let headings = case.lines().filter_map(|line| line.strip_prefix("## "));
         words.extend(headings.map(str::to_owned));
     }
@@ -106,6 +106,19 @@ pub(crate) fn check_failures(workspace: &Workspace) -> Vec<String> {
                 .map(move |row| format!("{path}: {row}"))
         })
         .collect()
+}
+
+fn documents_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let found = entries.flat_map(|entry| {
+        let path = entry.path();
+        match path.extension() {
+            _ if path.is_dir() => documents_below(&path),
+            Some(kind) if kind == "md" => vec![path],
+            _ => Vec::new(),
+        }
+    });
+    found.collect()
 }
 
 /// Rows of tables whose last column is `test`, and which name none, or one that is not there.
