@@ -34,7 +34,7 @@ pub struct EngineServer {
 pub type Start = fn() -> Box<dyn ServerEngine>;
 
 /// A running engine of one server.
-pub trait ServerEngine: Send {
+pub trait ServerEngine: Send + Sync {
     fn port(&self) -> u16;
 
     /// The URL of its store, where a client finds the server on this port.
