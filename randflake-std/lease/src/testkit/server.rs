@@ -24,7 +24,7 @@ pub fn namespaces(
     url: &str,
 ) -> Result<Option<NamespaceList>, StoreError> {
     // A name that is allowed and not used.
-    let engine = (engine.existing)(&engine.location(url)?, &catalog::any("-")?)?;
+    let engine = (engine.open_existing)(&engine.location(url)?, &catalog::any("-")?)?;
     engine.map_or(Ok(None), |mut engine| catalog::names(&mut *engine))
 }
 
@@ -36,7 +36,7 @@ pub fn names(engine: &'static Registration, url: &str) -> Vec<String> {
 /// The namespace of a name, as the store that a URL names has it.
 pub fn find(engine: &'static Registration, url: &str, name: &str) -> Option<Namespace> {
     let location = engine.location(url).unwrap();
-    let mut engine = (engine.existing)(&location, &catalog::any(name).unwrap()).unwrap()?;
+    let mut engine = (engine.open_existing)(&location, &catalog::any(name).unwrap()).unwrap()?;
     catalog::find(&mut *engine, name).unwrap()
 }
 

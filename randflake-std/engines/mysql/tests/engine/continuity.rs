@@ -14,7 +14,7 @@ use randflake_lease::CounterError;
 use randflake_lease::Loss;
 use randflake_lease::StoreError;
 
-use crate::database::{Database, TTL, acquire, assert_quarantined, assert_failed_precondition};
+use crate::database::{Database, TTL, acquire, assert_failed_precondition, assert_quarantined};
 
 const TABLES: [&str; 2] = ["store", "record"];
 

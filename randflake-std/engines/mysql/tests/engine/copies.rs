@@ -24,7 +24,7 @@ fn tables_copied_to_another_database_are_refused_until_they_were_declared_moved(
     for refused in [
         acquire(&mut copy, 1).unwrap_err(),
         copy.renew(&[grant], crate::database::TTL).unwrap_err(),
-        copy.override_quarantine().unwrap_err(),
+        copy.administration().override_quarantine().unwrap_err(),
     ] {
         assert!(
             matches!(refused, StoreError::FailedPrecondition(_)),

@@ -83,7 +83,10 @@ fn a_host_of_postgresql_that_does_not_answer_does_not_hide_the_next_one() {
     // Of several failures each is named, and one that lasts is not taken for an outage.
     let wrong = format!("postgres://postgres@{refusing},{live}/none");
     let refused = server::open(&ENGINE, &wrong, &eight("orders")).unwrap_err();
-    assert!(matches!(refused, StoreError::FailedPrecondition(_)), "{refused}");
+    assert!(
+        matches!(refused, StoreError::FailedPrecondition(_)),
+        "{refused}"
+    );
     let refused = refused.to_string();
     for said in [&*refusing, "refused", &*live, "\"none\" does not exist"] {
         assert!(refused.contains(said), "{refused}");
