@@ -1,19 +1,9 @@
-//! The command line: its commands, shell completions and manual pages.
+//! The command line as a whole: its help, environment and exit status.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use clap::{CommandFactory, Parser};
 
-use clap::{CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
-use clap_mangen::Man;
-
-use crate::command::{
-    compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment, serve,
-    sql, uuid,
-};
+use crate::command::CliCommand;
 use crate::failure::Failure;
-use crate::output::stdout;
 
 /// Unique, unpredictable 64-bit ids, without a server
 #[derive(Debug, Parser)]
@@ -21,6 +11,12 @@ use crate::output::stdout;
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: CliCommand,
+}
+
+impl Cli {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        self.command.run(Self::command)
+    }
 }
 
 const AFTER_HELP: &str = "\
@@ -51,133 +47,3 @@ Examples:
   randflake generate -n 5
   randflake generate | randflake inspect
   randflake convert --to int 3vgoe12ccb8gh";
-
-#[derive(Debug, Subcommand)]
-enum CliCommand {
-    Keygen(keygen::KeygenArgs),
-    Generate(generate::GenerateArgs),
-    Inspect(inspect::InspectArgs),
-    Explain(explain::ExplainArgs),
-    Compose(compose::ComposeArgs),
-    Convert(convert::ConvertArgs),
-    Histogram(histogram::HistogramArgs),
-    Segment(segment::SegmentArgs),
-    Uuid(uuid::UuidArgs),
-    Sql(sql::SqlArgs),
-    Lease(lease::LeaseCommandArgs),
-    Doctor(doctor::DoctorArgs),
-    // Flattened, so that a build without `serve` can replace both of its commands.
-    #[command(flatten)]
-    Serve(serve::ServeCommand),
-    Completions(CompletionsArgs),
-    Man(ManArgs),
-}
-
-impl Cli {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
-        match &self.command {
-            CliCommand::Keygen(args) => args.run(),
-            CliCommand::Generate(args) => args.run(),
-            CliCommand::Inspect(args) => args.run(),
-            CliCommand::Explain(args) => args.run(),
-            CliCommand::Compose(args) => args.run(),
-            CliCommand::Convert(args) => args.run(),
-            CliCommand::Histogram(args) => args.run(),
-            CliCommand::Segment(args) => args.run(),
-            CliCommand::Uuid(args) => args.run(),
-            CliCommand::Sql(args) => args.run(),
-            CliCommand::Lease(args) => args.run(),
-            CliCommand::Doctor(args) => args.run(),
-            CliCommand::Serve(command) => command.run(),
-            CliCommand::Completions(args) => args.run(),
-            CliCommand::Man(args) => args.run(),
-        }
-    }
-}
-
-/// Print a manual page, or write all of them
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  randflake man | man -l -
-  randflake man lease release | man -l -
-  randflake man --out ~/.local/share/man/man1")]
-pub(crate) struct ManArgs {
-    /// The page of this subcommand; that of randflake itself when there is none
-    #[arg(value_name = "SUBCOMMAND")]
-    path: Vec<String>,
-    /// Write the pages of all subcommands to this directory, which is made if need be
-    #[arg(long, value_name = "DIRECTORY", conflicts_with = "path")]
-    out: Option<PathBuf>,
-}
-
-impl ManArgs {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
-        // Pages for `help generate` and its like would repeat every page.
-        let mut root = Cli::command().disable_help_subcommand(true);
-        // Gives every subcommand its full name.
-        root.build();
-        if let Some(directory) = &self.out {
-            return fs::create_dir_all(directory)
-                .and_then(|()| write_pages(&root, directory))
-                .map_err(|error| Failure::failed(format!("{}: {error}", directory.display())));
-        }
-        let mut command = &root;
-        for name in &self.path {
-            command = command
-                .find_subcommand(name)
-                .ok_or_else(|| no_subcommand(command, name))?;
-        }
-        let mut out = stdout();
-        page(command).render(&mut out)?;
-        Ok(out.flush()?)
-    }
-}
-
-/// Writes the pages of a command and of its subcommands.
-fn write_pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
-    page(command).generate_to(directory)?;
-    let mut subcommands = command.get_subcommands();
-    subcommands.try_for_each(|command| write_pages(command, directory))
-}
-
-fn page(command: &clap::Command) -> Man {
-    let version = concat!("randflake ", env!("CARGO_PKG_VERSION"));
-    Man::new(command.clone())
-        .source(version)
-        .manual("Randflake")
-}
-
-fn no_subcommand(command: &clap::Command, name: &str) -> Failure {
-    let names: Vec<_> = command
-        .get_subcommands()
-        .map(clap::Command::get_name)
-        .collect();
-    Failure::usage(match names.as_slice() {
-        [] => format!("{} has no subcommands, so no {name:?}", command.get_name()),
-        names => format!("no subcommand {name:?}: {} are allowed", names.join(", ")),
-    })
-}
-
-/// Print a shell's completion script
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  randflake completions bash > ~/.local/share/bash-completion/completions/randflake
-  randflake completions zsh > ~/.zfunc/_randflake
-  randflake completions fish > ~/.config/fish/completions/randflake.fish")]
-pub(crate) struct CompletionsArgs {
-    /// Shell to complete for
-    shell: Shell,
-}
-
-impl CompletionsArgs {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
-        // Clap's generators panic when their writer fails, so they write to memory.
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "randflake", &mut script);
-        let mut out = stdout();
-        out.write_all(&script)?;
-        Ok(out.flush()?)
-    }
-}

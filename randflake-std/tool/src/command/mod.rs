@@ -1,4 +1,4 @@
-//! The subcommands of the command line: a file or folder for each, and what only they share.
+//! The subcommands: their list, a file or folder for each, and helpers that several of them use.
 //!
 //! Each has `Args`, whose doc comments are the help texts, and `run`. It prints through `crate::output` and fails with a
 //! `Failure`; only `generate` and `segment` watch for signals, as only they hold something for longer than a call.
@@ -16,6 +16,7 @@ pub(crate) mod inspect;
 mod interrupt;
 pub(crate) mod keygen;
 pub(crate) mod lease;
+mod manual;
 mod rounded;
 pub(crate) mod segment;
 #[cfg(feature = "serve")]
@@ -28,3 +29,51 @@ mod table;
 #[cfg(feature = "serve")]
 mod token;
 pub(crate) mod uuid;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CliCommand {
+    Keygen(keygen::KeygenArgs),
+    Generate(generate::GenerateArgs),
+    Inspect(inspect::InspectArgs),
+    Explain(explain::ExplainArgs),
+    Compose(compose::ComposeArgs),
+    Convert(convert::ConvertArgs),
+    Histogram(histogram::HistogramArgs),
+    Segment(segment::SegmentArgs),
+    Uuid(uuid::UuidArgs),
+    Sql(sql::SqlArgs),
+    Lease(lease::LeaseCommandArgs),
+    Doctor(doctor::DoctorArgs),
+    // Flattened, so that a build without `serve` can replace both of its commands.
+    #[command(flatten)]
+    Serve(serve::ServeCommand),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
+}
+
+impl CliCommand {
+    /// Runs the command. `root` describes the whole command line.
+    pub(crate) fn run(&self, root: fn() -> clap::Command) -> Result<(), Failure> {
+        match self {
+            Self::Keygen(args) => args.run(),
+            Self::Generate(args) => args.run(),
+            Self::Inspect(args) => args.run(),
+            Self::Explain(args) => args.run(),
+            Self::Compose(args) => args.run(),
+            Self::Convert(args) => args.run(),
+            Self::Histogram(args) => args.run(),
+            Self::Segment(args) => args.run(),
+            Self::Uuid(args) => args.run(),
+            Self::Sql(args) => args.run(),
+            Self::Lease(args) => args.run(),
+            Self::Doctor(args) => args.run(),
+            Self::Serve(command) => command.run(),
+            Self::Completions(args) => args.run(root()),
+            Self::Man(args) => args.run(root()),
+        }
+    }
+}
