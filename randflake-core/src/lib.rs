@@ -63,10 +63,7 @@ pub use integrations::serde;
 #[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
 pub use integrations::sqlite;
 pub use lane::Lane;
-pub use layout::{
-    AnyLayout, Baidu, Discord, Field, Instagram, LAYOUTS, Layout, LayoutFields, LayoutSpec,
-    Mastodon, Milliflake, Randflake, Randflake53, Snowflake, Sonyflake,
-};
+pub use layout::*;
 pub use lease::Lease;
 pub use permutation::{Cipher, Permutation, Plain};
 use sequencer::Run;

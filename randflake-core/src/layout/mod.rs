@@ -7,8 +7,8 @@ mod spec;
 use core::fmt::Debug;
 
 use crate::{Permutation, Plain};
-pub use published::{Baidu, Discord, Instagram, Mastodon, Snowflake, Sonyflake};
-pub use randflake::{Milliflake, Randflake, Randflake53};
+pub use published::*;
+pub use randflake::*;
 pub use spec::{Field, LayoutFields, LayoutSpec};
 
 /// The predefined layouts: this project's three, and others by the names of their programs or

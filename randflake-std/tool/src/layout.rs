@@ -1,4 +1,4 @@
-//! The option `--layout`: how it is read, and what follows from it.
+//! The option `--layout`: its help, its syntax, and the codec and lease terms that follow from it.
 
 use core::str::FromStr;
 use core::time::Duration;
@@ -18,17 +18,25 @@ use randflake_common::number::{check, wrong};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
-    /// Which bits mean what: randflake, milliflake, randflake53, snowflake, sonyflake, discord, instagram, mastodon, baidu
-    /// or custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS
-    ///
-    /// Ids of randflake and milliflake are encrypted, and those of randflake53 to numbers of 53 bits, which JavaScript and JSON
-    /// hold exactly. The others are plain unless encrypted: stands before them, or encrypted53: before a layout of at most 53
-    /// bits. A name may be followed by another epoch and tick, as in sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix
-    /// milliseconds. A custom layout has the widths of its fields in bits, from the highest down; the node id may
-    /// have parts with names, as in custom:38,region:6+type:14+machine:2,3@2020-01-01/10.
-    #[arg(long, value_name = "LAYOUT", default_value = "randflake")]
+    #[arg(long, value_name = "LAYOUT", default_value = "randflake", help = help(),
+        long_help = format!("{}\n\n{DETAILS}", help()))]
     pub(crate) layout: LayoutChoice,
 }
+
+/// First paragraph of the help, with the names of all layouts.
+fn help() -> String {
+    let names = LAYOUTS.map(|(name, _)| name).join(", ");
+    format!("Which bits mean what: {names} or custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS")
+}
+
+/// Second paragraph of the help.
+const DETAILS: &str = "\
+Ids of randflake and milliflake are encrypted, and those of randflake53 to numbers of 53 bits, which \
+JavaScript and JSON hold exactly. The others are plain unless encrypted: stands before them, or \
+encrypted53: before a layout of at most 53 bits. A name may be followed by another epoch and tick, as in \
+sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix milliseconds. A custom layout has the widths of \
+its fields in bits, from the highest down; the node id may have parts with names, as in \
+custom:38,region:6+type:14+machine:2,3@2020-01-01/10";
 
 /// A layout as an option or a line of `--namespaces` asks for it.
 #[derive(Clone, Debug)]
