@@ -20,7 +20,6 @@ mod generation;
 mod handle;
 mod id_kinds;
 #[cfg(feature = "sqlite")]
-#[path = "../engines/length.rs"]
 mod length;
 mod recheck;
 mod rotation;
