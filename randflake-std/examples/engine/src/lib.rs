@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 use randflake_lease::unstable::engine::{
-    Ask, WriteOutcome, Continuity, Engine, Key, Keys, Profile, Reading, Removal, Write, read_clock,
+    Ask, Continuity, Engine, Key, Keys, Profile, Reading, Removal, Write, WriteOutcome, read_clock,
 };
 use randflake_lease::{
     EngineError, ExactSystemClock, Finding, LeaseStore, Namespace, StoreError, Token,
@@ -96,7 +96,10 @@ impl FileEngine {
         match fs::read_to_string(&self.path) {
             Ok(text) => match Content::parse(&text) {
                 Some(content) => Ok(Some(content)),
-                None => Err(EngineError::failed_precondition("the file is no lease store").at(&self.place())),
+                None => Err(
+                    EngineError::failed_precondition("the file is no lease store")
+                        .at(&self.place()),
+                ),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed(error)),

@@ -107,5 +107,8 @@ fn a_file_that_is_no_store_is_refused() {
     let store = InFile::new();
     fs::write(store.path(), "something else\nwithout keys\n").unwrap();
     let error = FileStore::open(store.path(), &eight("orders")).unwrap_err();
-    assert!(matches!(error, StoreError::FailedPrecondition(_)), "{error}");
+    assert!(
+        matches!(error, StoreError::FailedPrecondition(_)),
+        "{error}"
+    );
 }
