@@ -30,7 +30,7 @@ impl<L: AnyLayout> TaggedBuilder<L> {
     ///
     /// # Blocking
     ///
-    /// As for [`Builder::build`], once or twice.
+    /// As for [`Builder::build`](crate::Builder::build), once or twice.
     ///
     /// # Errors
     ///
