@@ -211,10 +211,6 @@ pub(crate) struct UsageTally {
     exhausted: AtomicU64,
 }
 
-#[cfg_attr(
-    not(feature = "metrics"),
-    expect(clippy::unused_self, reason = "there is nothing to count")
-)]
 impl UsageTally {
     pub(crate) fn new() -> Self {
         Self::default()

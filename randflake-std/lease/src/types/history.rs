@@ -14,7 +14,7 @@ use crate::store::LeaseStore;
 /// finds it, and five weeks.
 pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
-/// The leases of a namespace that a store knows, also earlier ones: see [`HistoryReader::read`].
+/// The leases of a namespace that a store knows, also earlier ones: see [`HistoryReader::read`](crate::HistoryReader::read).
 #[derive(Clone, Debug)]
 pub struct History {
     spec: LayoutSpec,
@@ -98,7 +98,7 @@ pub enum UnknownCause {
     Gap,
 }
 
-/// Answer of [`HistoryReader::explain`] about a node id at a tick.
+/// Answer of [`HistoryReader::explain`](crate::HistoryReader::explain) about a node id at a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TickExplanation {
     /// Holder of the node id at that tick.

@@ -162,9 +162,8 @@ impl Terms {
         ms.div_ceil(self.spec.tick_ms())
     }
 
-    /// Whether both mean the same ids and leases, as far as both say. Two numbers of keys agree: a
-    /// rotation may lie between them, and only [who leases](Self::check_key_number) needs the one
-    /// that is stored.
+    /// Whether both mean the same ids and leases, as far as both say. Two key numbers agree, because
+    /// a rotation may lie between them; only a client that leases needs the stored one.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.spec.fields() == other.spec.fields()
