@@ -1,6 +1,6 @@
 //! The contract of stores that keep counters, for every store to be run against.
 //!
-//! A backend's file implements [`Counters`] and calls `segment_contract!` with an expression that
+//! A backend's file implements [`Counters`] and calls `counter_contract!` with an expression that
 //! makes an empty store; each test gets its own.
 
 mod history;

@@ -1,6 +1,6 @@
 //! The contract of lease stores, for every store to be run against.
 //!
-//! A backend's file implements [`Backend`] and calls `contract!` with an expression that makes an
+//! A backend's file implements [`Backend`] and calls `lease_contract!` with an expression that makes an
 //! empty store; each test gets its own.
 
 mod acquire;
@@ -259,11 +259,11 @@ pub fn tick_at(now: Duration) -> u64 {
     Eight::SPEC.tick_at(now).unwrap()
 }
 
-/// Declares a namespace new when its store is opened for the first time at a URL: on a server, one
+/// Declares a namespace new when its store is opened for the first time at a place: on a server, one
 /// that is not there may have been lost, and waits. Later stores find what the test has made of it.
-pub fn declared_new(url: &str, mut store: LeaseStore) -> Result<LeaseStore, StoreError> {
+pub fn declared_new(place: &str, mut store: LeaseStore) -> Result<LeaseStore, StoreError> {
     static DECLARED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
-    let place = (url.to_owned(), store.namespace().name().to_owned());
+    let place = (place.to_owned(), store.namespace().name().to_owned());
     // Kept meanwhile: a test that starts at the same time waits for it.
     let mut declared = DECLARED.lock().unwrap();
     if !declared.contains(&place) {
