@@ -14,7 +14,6 @@ pub mod form;
 pub mod layout;
 mod lease_document;
 pub mod limits;
-pub mod mistake;
 pub mod number;
 pub mod settings;
 mod snapshot;

@@ -7,8 +7,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::date;
-use super::functions::Answer;
 use crate::LayoutSpec;
+
+/// A result, or a message for the author of the statement.
+type Answer<T> = Result<T, String>;
 
 /// The time at which a tick began.
 pub(super) fn shown(spec: &LayoutSpec, tick: u64) -> Answer<String> {

@@ -9,14 +9,53 @@ use metrics::gauge;
 use randflake_common::date::whole_ms;
 use randflake_common::leases::Snapshot;
 use randflake_common::{date, limits};
-use randflake_std::lease::{Finding, LeaseStore, Occupancy, Quarantine, StoreError, Verdict};
+use randflake_std::lease::{
+    Finding, LeaseStore, Occupancy, Quarantine, Record, StoreError, Verdict,
+};
 use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::status::{NodeIdCounts, NodeIdState};
 use crate::service::Service;
 use crate::service::served_namespace::ServedNamespace;
+
+/// What a node id is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NodeIdState {
+    Over,
+    Held,
+    /// It was not renewed in time, and ends soon.
+    Ending,
+    /// A copy of its holder has tried to renew it.
+    Contested,
+}
+
+impl NodeIdState {
+    pub(super) fn of(snapshot: &Snapshot, record: &Record) -> Self {
+        /// Of a lease of a minute, the usual one: two renewals were missed.
+        const SOON: Duration = Duration::from_secs(20);
+        let whole = snapshot.end(record).saturating_sub(snapshot.start(record));
+        if !snapshot.is_live(record) {
+            Self::Over
+        } else if record.contested {
+            Self::Contested
+        // Of a shorter lease its last third: a holder that renews in time, after the first one,
+        // never gets there.
+        } else if snapshot.remaining(record) <= SOON.min(whole / 3) {
+            Self::Ending
+        } else {
+            Self::Held
+        }
+    }
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct NodeIdCounts {
+    pub(super) held: u64,
+    pub(super) ending: u64,
+    pub(super) contested: u64,
+}
 
 /// How long an answer is cached: shorter than the refresh of the page.
 const KEPT: Duration = Duration::from_millis(1_500);

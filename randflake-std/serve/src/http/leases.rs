@@ -13,8 +13,8 @@ use randflake_std::lease::{Device, DeviceError, DeviceLeaseError, DeviceRequest,
 use serde::{Deserialize, Serialize};
 
 use super::body::{Json, MAX_LEN, json};
+use super::dashboard::NodeIdState;
 use super::request::ApiRequest;
-use super::status::NodeIdState;
 use crate::access::{Scope, Weight};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::ServedNamespace;

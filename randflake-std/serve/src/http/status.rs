@@ -2,7 +2,6 @@
 //! for service managers and load balancers.
 
 use core::fmt::Display;
-use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,9 +11,7 @@ use randflake_common::date;
 use randflake_common::date::whole_ms;
 use randflake_common::failure::one_line;
 use randflake_common::layout::described;
-use randflake_common::leases::Snapshot;
 use randflake_std::date::span;
-use randflake_std::lease::Record;
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Health, Lease};
 use serde::Serialize;
@@ -28,37 +25,6 @@ use crate::incidents::{REPAIR, remedy};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::health::{NotReady, RecentCounts, Witness};
 use crate::service::served_namespace::ServedNamespace;
-
-/// What a node id is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum NodeIdState {
-    Over,
-    Held,
-    /// It was not renewed in time, and ends soon.
-    Ending,
-    /// A copy of its holder has tried to renew it.
-    Contested,
-}
-
-impl NodeIdState {
-    pub(super) fn of(snapshot: &Snapshot, record: &Record) -> Self {
-        /// Of a lease of a minute, the usual one: two renewals were missed.
-        const SOON: Duration = Duration::from_secs(20);
-        let whole = snapshot.end(record).saturating_sub(snapshot.start(record));
-        if !snapshot.is_live(record) {
-            Self::Over
-        } else if record.contested {
-            Self::Contested
-        // Of a shorter lease its last third: a holder that renews in time, after the first one,
-        // never gets there.
-        } else if snapshot.remaining(record) <= SOON.min(whole / 3) {
-            Self::Ending
-        } else {
-            Self::Held
-        }
-    }
-}
 
 #[derive(Serialize)]
 pub(super) struct ServerStatus {
@@ -100,13 +66,6 @@ struct NamespaceStatus {
     recent: RecentCounts,
     #[serde(flatten)]
     dashboard: Option<Dashboard>,
-}
-
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct NodeIdCounts {
-    pub(super) held: u64,
-    pub(super) ending: u64,
-    pub(super) contested: u64,
 }
 
 #[derive(Serialize)]

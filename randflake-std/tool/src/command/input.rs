@@ -6,9 +6,9 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::time::Instant;
 
 use indicatif::{HumanFloatCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use randflake_common::form::not_utf8;
 use randflake_common::form::{GivenId, TextFormat};
 use randflake_common::layout::IdEncryption;
-use randflake_common::mistake::not_utf8;
 
 use crate::command::rounded::{Rounded, RoundedArgs};
 use crate::failure::{Failure, say};

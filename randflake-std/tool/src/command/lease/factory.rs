@@ -9,7 +9,7 @@ use randflake_std::date::utc;
 use randflake_std::lease::KeyCheck;
 use randflake_std::randflake_core::{LayoutSpec, Lease, LeaseError};
 
-use super::provision::FlashImage;
+use super::flash_image::FlashImage;
 use super::region::{RegionArgs, first_horizon};
 use crate::failure::Failure;
 use crate::secret::KeyFileArgs;

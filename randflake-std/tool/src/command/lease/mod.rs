@@ -7,6 +7,7 @@ mod check;
 mod devices;
 mod dump;
 mod factory;
+mod flash_image;
 mod grants;
 mod line;
 mod listing;

@@ -2,10 +2,9 @@
 
 use std::io::{self, Cursor, IsTerminal, Read};
 
-use clap::ValueEnum;
 use randflake_common::form::TextFormat;
 
-use super::blocks::{BadRows, Blocks, Lines, Split};
+use super::blocks::{BadRows, Blocks, Lines, OnError, Split};
 use super::formats::{ColumnChoice, Objects, Separated};
 use super::run::{Edit, run};
 use crate::command::rounded::Rounded;
@@ -56,17 +55,6 @@ struct FormatArgs {
     /// Print JSON lines, with ids as strings
     #[arg(long)]
     jsonl: bool,
-}
-
-/// What is done with a row whose cell is no id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum OnError {
-    /// Stop at the first one, with exit status 2
-    Stop,
-    /// Keep the row with empty cells; exit status 5
-    Empty,
-    /// Leave the row out; exit status 5
-    Skip,
 }
 
 /// How the rows of a table are written.

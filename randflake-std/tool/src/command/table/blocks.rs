@@ -3,11 +3,11 @@
 use core::ops::Range;
 use std::io::{self, Read};
 
+use clap::ValueEnum;
 use memchr::{memchr, memchr_iter};
+use randflake_common::form::not_text;
 use randflake_common::form::{GivenId, TextFormat};
-use randflake_common::mistake::not_text;
 
-use super::args::OnError;
 use crate::command::input::read_text;
 use crate::failure::Failure;
 
@@ -211,6 +211,17 @@ pub(super) fn content(form: TextFormat, cell: &[u8]) -> Content {
         Ok(None) => Content::Empty,
         Err(problem) => Content::BadCell(problem),
     }
+}
+
+/// What is done with a row whose cell is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnError {
+    /// Stop at the first one, with exit status 2
+    Stop,
+    /// Keep the row with empty cells; exit status 5
+    Empty,
+    /// Leave the row out; exit status 5
+    Skip,
 }
 
 /// Decides about bad rows, and counts them.
