@@ -1,4 +1,4 @@
-//! What does the time cost, alone and in an id?
+//! Cost of reading the clock, alone and in an id.
 //!
 //! The baseline is a clock that stands still.
 

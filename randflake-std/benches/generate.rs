@@ -1,4 +1,4 @@
-//! What does an id of a handle cost: one at a time, the first of a tick, with a generation number, and in bulk?
+//! Cost of a handle's ids: one at a time, the first of a tick, with a generation number, and in bulk.
 //!
 //! The baselines are the cipher alone.
 

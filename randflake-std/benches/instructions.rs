@@ -1,4 +1,4 @@
-//! How many instructions 1,024 ids take, or as many texts: counted by valgrind, so the same on a busy machine. `cargo xtask
+//! Instructions of 1,024 ids, or of as many texts: counted by valgrind, so the same on a busy machine. `cargo xtask
 //! bench instructions` says where valgrind is; otherwise each case is only run once.
 
 #![expect(

@@ -1,4 +1,4 @@
-//! What does a number of a segment cost, plain and encrypted, one at a time and in bulk?
+//! Cost of a number of a segment, plain and encrypted, one at a time and in bulk.
 //!
 //! The baseline is one atomic counter, which knows neither segments nor forks.
 

@@ -310,7 +310,7 @@ fn forbid_threads() {
     };
     // SAFETY: it reads the limit.
     let limited = unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) };
-    // SAFETY: it concerns no other process. Root has no limits; whoever is none may not change, nor has to.
+    // SAFETY: it concerns no other process. Root has no limits; other users may not change, nor has to.
     let _fails_unless_root = unsafe { libc::setuid(NOBODY) };
     assert_eq!(limited, 0);
 }

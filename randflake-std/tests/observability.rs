@@ -1,4 +1,4 @@
-//! What a handle tells with the features `tracing` and `metrics`, to a real subscriber and recorder.
+//! Events and metrics of a handle with the features `tracing` and `metrics`, to a real subscriber and recorder.
 //! Both are the process's own, so there is one test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

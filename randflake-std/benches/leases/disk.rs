@@ -1,4 +1,4 @@
-//! What the disk takes alone, in the folder where the engines are.
+//! Time of the disk alone, in the folder where the engines are.
 
 use std::env;
 use std::fs::{self, File};

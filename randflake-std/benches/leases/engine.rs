@@ -1,4 +1,4 @@
-//! The engines, and what each is asked beside the store's operations.
+//! The engines, with their own counts beside the store's operations.
 
 use core::time::Duration;
 use std::fs;

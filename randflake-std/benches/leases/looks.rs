@@ -1,4 +1,4 @@
-//! What holders cost their server that look at their leases between renewals.
+//! Load of holders that look at their leases between renewals.
 
 use std::collections::BTreeSet;
 use std::fs;

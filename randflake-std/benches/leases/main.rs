@@ -1,4 +1,4 @@
-//! What leases cost on each engine, with durable settings and 131,072 node ids: how long an acquire takes
+//! Cost of leases on each engine, with durable settings and 131,072 node ids: how long an acquire takes
 //! when 0, 50, 99 and 99.9 % of them are leased, and its refusal when all are; how many renewals and acquires
 //! 16 clients get answered in a second; many node ids at once; what holders cost that look at their leases; the list;
 //! and bytes.

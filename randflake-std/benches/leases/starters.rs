@@ -1,4 +1,4 @@
-//! How long processes that start together wait for their node ids.
+//! Waiting time of processes that start together and want node ids.
 
 use core::time::Duration;
 use std::thread;

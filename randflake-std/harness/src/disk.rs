@@ -34,7 +34,7 @@ const THAW: libc::Ioctl = 0xc004_5878;
 /// A process that was killed may keep its files open for a moment.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A file system, mounted until dropped. Whoever uses it must end before.
+/// A file system, mounted until dropped. Its users must end before.
 pub struct Disk {
     /// Where the image is.
     folder: TempDir,
@@ -109,7 +109,7 @@ impl Disk {
     }
 }
 
-/// A disk whose writes wait until this is dropped. Whoever waits for one cannot be killed before.
+/// A disk whose writes wait until this is dropped. A process that waits for one cannot be killed before.
 pub struct FrozenDisk {
     root: File,
 }

@@ -1,4 +1,4 @@
-//! What servers are started with, and shared by.
+//! Environment variables that start and share servers.
 
 use core::net::Ipv4Addr;
 use core::ops::Range;

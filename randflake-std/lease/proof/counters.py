@@ -1,7 +1,7 @@
 """Counters, from which processes reserve segments of numbers.
 
 Two promises. Where each loss changes the engine's fingerprint or leaves no counter at all, and operators are right, no number is
-reserved twice, by whomever. Where nothing is assumed, of losses, operators and other processes, one process never reserves a number
+reserved twice, by any process. Where nothing is assumed, of losses, operators and other processes, one process never reserves a number
 twice.
 
 A write is conditional on the whole record and on the fingerprint, so a rule acts as if it were evaluated at the write. Its answer may

@@ -147,7 +147,7 @@ def is_written(before, after):
 
 
 def first_key(before, after, local):
-    """The one of whoever leases first."""
+    """The key of the first client that leases."""
     yield z3.And(before.namespace.number == 0, after.namespace.number >= 1)
     yield from is_written(before, after)
 
@@ -220,7 +220,7 @@ def system(**changed):
 
 
 def any_numbers():
-    """Positions are issued once, whatever becomes of the numbers, and whoever leases under which."""
+    """Positions are issued once, whatever becomes of the numbers, and no matter who leases under which."""
     steps = steps_of(looks_at_no_key) | {"the number becomes anything": becomes_anything}
     return System("positions, under any numbers", SHAPE, begin, memory.invariant, memory.promise, steps)
 

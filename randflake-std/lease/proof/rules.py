@@ -107,19 +107,19 @@ def is_claimed(record, now, token, is_tried):
 
 
 def wrote(record, lease, is_tried):
-    """`HeldLease::wrote`: the last write of the record is this holder's."""
+    """`CurrentLease::wrote`: the last write of the record is this holder's."""
     is_last = And(record.serial == lease.serial, record.nonce == lease.nonce)
     is_later = And(record.serial > lease.serial, is_tried)
     return Or(Not(lease.written), is_last, is_later)
 
 
 def repeats(record, lease):
-    """`HeldLease::repeats`: the last write is the one that this request asks for."""
+    """`CurrentLease::repeats`: the last write is the one that this request asks for."""
     return And(lease.next == record.nonce, wrote(record, lease, lease.is_tried))
 
 
 def loss(record, lease, is_tried):
-    """`HeldLease::loss`: why a lease is lost, where that takes no clock."""
+    """`CurrentLease::loss`: why a lease is lost, where that takes no clock."""
     by_a_copy = And(lease.written, record.serial >= lease.serial, Not(wrote(record, lease, is_tried)))
     of_ours = If(Not(record.held), RELEASED, If(by_a_copy, CONTESTED, NONE))
     is_later = And(record.fencing > lease.fencing, record.start >= lease.end)

@@ -1,4 +1,4 @@
-//! Why a request was refused: one kind for each thing that a client does about it.
+//! Reasons for which a request is refused: one kind for each thing that a client does about it.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};

@@ -11,7 +11,7 @@
 //! | `lease acquired`      | info  | `node_id`, `start`, `end`, `fencing_token` |
 //! | `waiting for a lease` | warn  | `limit_s`, `error`: a [build](crate::Builder::wait) waits |
 //! | `short TTL`           | warn  | `ttl_s`, `least_s`: leases on a server would not [outlast](crate::lease::Namespace::min_lasting_ttl) a quarantine |
-//! | `leases are local`    | info  | `place`: the leases of a secret are this machine's or this process's alone. Whoever has the secret elsewhere may issue equal ids: use one store on a server |
+//! | `leases are local`    | info  | `place`: the leases of a secret are this machine's or this process's alone. Another machine that has the secret may issue equal ids: use one store on a server |
 //! | `leases renewed`      | debug | `count`                                    |
 //! | `lease lost`          | warn  | `node_id`, `reason`: see [`Loss`]          |
 //! | `store lost`          | warn  | `why`: a look between renewals found the store gone, another, or older |

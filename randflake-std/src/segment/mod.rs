@@ -21,7 +21,7 @@
 //! 4. **Amnesia.** The store keeps a fingerprint of its continuity. If that changed or is
 //!    unexpectedly missing, the counter may have gone back. Leases are safe again once they have
 //!    expired; a counter never is. So reservations are refused as [`CounterError::Lost`] until an
-//!    operator says, with `resume_counter`, where to continue. Each store's documentation lists
+//!    operator says, with `Counter::resume`, where to continue. Each store's documentation lists
 //!    what it detects.
 //! 5. **Begun by a person.** A counter that is not there is [`CounterError::Lost`], in every store
 //!    but [`MemoryStore`](crate::lease::MemoryStore): a store at another path, on a volume that is

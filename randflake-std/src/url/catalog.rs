@@ -1,4 +1,4 @@
-//! What a store has, before any namespace of it is opened.
+//! Contents of a store, before any namespace of it is opened.
 
 use super::StoreUrl;
 use randflake_lease::unstable::{catalog, engine::Engine};

@@ -1,4 +1,4 @@
-//! What an emulated machine boots: Debian's kernel, and an archive with its drivers and this very program.
+//! The image that an emulated machine boots: Debian's kernel, and an archive with its drivers and this very program.
 
 use std::collections::BTreeSet;
 use std::env;

@@ -1,4 +1,4 @@
-//! What a machine has told, and what two copies of it have in common.
+//! Messages of a machine, and those that two copies of it have in common.
 
 use core::fmt::{self, Display, Formatter};
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! What a program must do that is a machine's only one, and has no more than a kernel.
+//! Duties of a program that is a machine's only one, and has no more than a kernel.
 
 #![expect(unsafe_code, reason = "most of it is system calls")]
 

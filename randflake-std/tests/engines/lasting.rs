@@ -72,7 +72,7 @@ fn answering(answer: String) -> u16 {
             let (mut client, answer) = (client.unwrap(), answer.clone());
             thread::spawn(move || {
                 if client.read(&mut [0; 4_096]).is_ok_and(|count| count > 0) {
-                    // Whoever only looked has gone.
+                    // A client that only looked has gone.
                     _ = client.write_all(answer.as_bytes());
                 }
             });

@@ -112,7 +112,7 @@ fn a_schema_that_is_renamed_away_is_noticed_by_a_look() {
     holder.stops_after_a_look();
 }
 
-/// Whoever was granted a lease in the schema that stood in its place.
+/// A holder that was granted a lease in the schema that stood in its place.
 #[test]
 fn a_schema_that_is_renamed_back_is_noticed_by_a_look() {
     let server = PostgresServer::start();

@@ -1,4 +1,4 @@
-//! What befalls etcd alone.
+//! Faults of etcd alone.
 
 use core::time::Duration;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What befalls a fleet, on the servers that people run: holders are killed and suspended, engines fall
+//! Faults of a fleet on the servers that people run: holders are killed and suspended, engines fall
 //! and come back, networks fail, clocks jump. Processes issue as fast as they can meanwhile, every id
 //! is collected, and none may repeat.
 //!

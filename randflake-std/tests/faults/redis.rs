@@ -1,4 +1,4 @@
-//! What befalls Redis alone.
+//! Faults of Redis alone.
 
 use core::time::Duration;
 use std::thread;

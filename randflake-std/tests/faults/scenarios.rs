@@ -1,4 +1,4 @@
-//! What every engine goes through.
+//! Faults that every engine goes through.
 
 use core::time::Duration;
 use std::sync::Barrier;

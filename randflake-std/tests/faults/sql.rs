@@ -1,4 +1,4 @@
-//! What befalls PostgreSQL and MariaDB alone.
+//! Faults of PostgreSQL and MariaDB alone.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;

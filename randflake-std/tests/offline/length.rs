@@ -1,4 +1,4 @@
-//! How much the contract's tests ask of a server or of a file. A request takes up to a thousand times as long as in memory,
+//! Length of the contract's tests on a server or a file. A request takes up to a thousand times as long as in memory,
 //! and the rules that decide are the same: there they ask more.
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};

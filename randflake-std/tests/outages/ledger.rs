@@ -1,4 +1,4 @@
-//! What clients of a store were answered.
+//! Answers that clients of a store were given.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What the images share. Each holds one call as `probe`, of whose arguments the compiler knows nothing, and what that
+//! Common code of the images. Each holds one call as `probe`, of whose arguments the compiler knows nothing, and what that
 //! works on as `STATE`. By so much as an image is larger than `empty` a program is larger for the call.
 #![no_std]
 

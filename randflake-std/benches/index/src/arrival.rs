@@ -1,4 +1,4 @@
-//! When the rows of a fleet come: what their ids are made of, in the order in which they are inserted.
+//! Arrival of a fleet's rows: the fields of their ids, in the order in which they are inserted.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;

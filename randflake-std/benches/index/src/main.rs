@@ -1,4 +1,4 @@
-//! What kinds of ids cost as primary keys: rows with each are inserted into tables of PostgreSQL and MariaDB, until they
+//! Cost of kinds of ids as primary keys: rows with each are inserted into tables of PostgreSQL and MariaDB, until they
 //! are on disk.
 //!
 //! `cargo xtask bench index` runs it. Rows arrive in two ways: in the order of their ids, and as from a fleet, whose nodes

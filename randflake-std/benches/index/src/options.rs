@@ -1,4 +1,4 @@
-//! What the benchmark is asked to measure.
+//! Command line of the benchmark.
 
 use core::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! What can be done with a kind of ids to make an insert cheap.
+//! Recipes that make inserts of a kind of ids cheap.
 
 use crate::kind::Kind;
 

@@ -1,4 +1,4 @@
-//! What this project has to measure.
+//! The measured generators of this project.
 
 use std::cell::Cell;
 use std::sync::Arc;

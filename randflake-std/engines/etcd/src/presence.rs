@@ -13,7 +13,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
 /// An idle connection to a member, which ends when the member does: its HTTP client does not tell.
 ///
-/// A cluster that is set back is stopped for that, so whoever knew the members of before looks at it soon.
+/// A cluster that is set back is stopped for that, so a client that knew the members of before looks at it soon.
 #[derive(Debug)]
 pub(crate) struct Presence {
     members: Vec<Addresses>,

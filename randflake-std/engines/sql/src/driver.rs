@@ -72,7 +72,7 @@ pub trait DatabaseSession: Sized + Send + 'static {
     async fn prepare(&mut self, driver: &Self::Driver) -> Result<(), DatabaseFailure>;
 
     /// A sentence on tables that no randflake has made, or nobody who is trusted. It is asked for before any is read: what
-    /// stands in their place may run functions with the rights of whoever looks.
+    /// stands in their place may run functions with the rights of the user who looks.
     async fn distrust(&mut self) -> Result<Option<String>, DatabaseFailure>;
 
     /// Makes the tables. One client does; the others wait, and find them made.

@@ -39,7 +39,7 @@ const JOURNAL: &str = "persist";
 /// The value `FULL` of `PRAGMA synchronous`.
 const SYNCHRONOUS: i64 = 2;
 
-/// The lock, and a transaction that has begun. Whoever drops it without a commit has changed nothing.
+/// The lock, and a transaction that has begun. A caller that drops it without a commit has changed nothing.
 #[derive(Debug)]
 pub(crate) struct SqliteSession {
     // Closed before the lock is given back.

@@ -45,7 +45,7 @@ pub fn reopen(view: &View, caller: &Caller<'_>) -> Decision<Option<Quarantine>> 
 #[must_use]
 pub fn quarantine(view: &View, caller: &Caller<'_>) -> Decision<Duration> {
     if view.namespace.is_none() {
-        let why = "there is no such namespace: whoever leases makes it, and it waits then if the store may have lost it";
+        let why = "there is no such namespace: the first client that leases creates it, and it waits then if the store may have lost it";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
     // An operator may not know the longest TTL, so the stored one counts.
@@ -205,7 +205,7 @@ pub(super) fn decide<T>(
 #[must_use]
 pub fn next_key(view: &View, next: KeyCheck, caller: &Caller<'_>) -> Decision<()> {
     if view.namespace.is_none() {
-        let why = "there is no such namespace: whoever leases first makes it, under the highest key number that it has";
+        let why = "there is no such namespace: the first client that leases creates it, under the highest key number that it has";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
     decide(existing_state(view, caller), |state| {
@@ -219,7 +219,7 @@ pub fn next_key(view: &View, next: KeyCheck, caller: &Caller<'_>) -> Decision<()
 /// Whether a key is the next one; `false` if it is the one that is stored.
 fn follows(terms: &Terms, next: KeyCheck) -> Result<bool, StoreError> {
     let Some(key_check) = terms.key_check else {
-        let why = "no key is known of the namespace: whoever leases first with one says under which number it begins";
+        let why = "no key is known of the namespace: the first client that leases with one says under which number it begins";
         return Err(StoreError::Invalid(why.to_owned()));
     };
     let asked = Terms {
@@ -290,8 +290,7 @@ fn change(
     rule: impl FnOnce(&NamespaceRecord) -> Versions,
 ) -> Decision<u64> {
     if view.namespace.is_none() {
-        let why =
-            "there is no such namespace: whoever leases makes it, in a version that all can read";
+        let why = "there is no such namespace: the first client that leases creates it, in a version that all can read";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
     decide(existing_state(view, caller), |state| {

@@ -63,7 +63,7 @@ impl NamespaceState {
         }
         terms.check_max_ttl()?;
         let now = StoreTime::at(view.now, terms.spec)?;
-        // A dropped namespace is made anew by whoever may open it: only the mark's versions outlive
+        // A dropped namespace is made anew by any client that may open it: only the mark's versions outlive
         // it.
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
@@ -113,7 +113,7 @@ impl NamespaceState {
                 state.quarantine(view, caller.seen, QuarantineCause::Dropped);
             }
         } else if has_forgotten {
-            // People see the cause, and a new namespace may be declared so (`end_quarantine`); the
+            // People see the cause, and a new namespace may be declared so (`Administration::end_quarantine`); the
             // wait is the same.
             let granted_nothing = there.is_none() || state.is_new();
             // An operator may end a quarantine of the cause `New` at once, so a process that has
@@ -137,7 +137,7 @@ impl NamespaceState {
         };
         let QuarantineReason { since, cause, .. } = self.record.reason;
         // A mark's start never changes: it was there from the drop until this record was made,
-        // whoever saw it when.
+        // no matter who saw it when.
         let was_there = if former.reason.is_dropped {
             former.unix(former.reason.since)
         } else {

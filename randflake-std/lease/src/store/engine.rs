@@ -168,7 +168,7 @@ pub struct Profile {
     /// How many earlier leases of a node id it keeps.
     pub history: u64,
     /// The least longest TTL that a namespace which is not there is taken to have had: leases of it
-    /// may be in use for so long. Zero if whoever comes brings the same one, as one process after
+    /// may be in use for so long. Zero if every client brings the same one, as one process after
     /// the other of one deployment does.
     pub assumed_max_ttl: Duration,
     /// Number of its database, on a server whose databases share claims of secrets: see

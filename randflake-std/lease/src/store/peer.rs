@@ -203,7 +203,7 @@ pub fn too_long() -> io::Error {
     ))
 }
 
-/// Bytes as text. Those that are none are shown by a sign of their own, so that whoever reads them
+/// Bytes as text. Those that are none are shown by a sign of their own, so that a reader of them
 /// finds them damaged.
 #[must_use]
 pub fn shown(bytes: Vec<u8>) -> String {

@@ -105,7 +105,7 @@ impl Namespace {
     ///
     /// It is one of the namespace's terms, as the layout is: stored when the namespace is created,
     /// fixed from then on, and set by every process that leases. An acquire or a renewal with
-    /// another one is refused as [`StoreError::Terms`](crate::StoreError::Terms). Whoever only
+    /// another one is refused as [`StoreError::Terms`](crate::StoreError::Terms). A program that only
     /// looks, releases or administers takes the stored one unless it is set.
     ///
     /// After a data loss the store grants nothing for this long and 20 s, so a shorter one recovers

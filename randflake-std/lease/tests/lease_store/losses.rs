@@ -299,7 +299,7 @@ fn a_second_drop_ends_the_first() {
     assert_eq!(left, [Key::Namespace]);
 }
 
-/// Whoever had a lease before the drop, or has seen the mark, acquires as anybody does once the
+/// A client that had a lease before the drop, or has seen the mark, acquires as anybody does once the
 /// quarantine is over: however soon after the drop the namespace was opened again.
 #[test]
 fn old_holders_do_not_close_a_reopened_namespace() {

@@ -67,8 +67,8 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("reserve", |store, _| {
         Ok(store.counter().reserve(1).map(drop)?)
     }),
-    ("create_counter", |store, _| Ok(store.counter().create()?)),
-    ("resume_counter", |store, _| {
+    ("counter create", |store, _| Ok(store.counter().create()?)),
+    ("counter resume", |store, _| {
         Ok(store.counter().resume(1).map(drop)?)
     }),
     ("device", |store, _| {
@@ -81,7 +81,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("create_namespace", |store, _| {
         Ok(store.administration().create_namespace().map(drop)?)
     }),
-    ("quarantine", |store, _| {
+    ("start_quarantine", |store, _| {
         Ok(store.administration().start_quarantine().map(drop)?)
     }),
     ("end_quarantine", |store, _| {
@@ -90,7 +90,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
     ("override_quarantine", |store, _| {
         Ok(store.administration().override_quarantine()?)
     }),
-    ("quarantined", |store, _| {
+    ("current_quarantine", |store, _| {
         Ok(store.administration().current_quarantine().map(drop)?)
     }),
     ("drop_namespace", |store, _| {

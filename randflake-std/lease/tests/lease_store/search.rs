@@ -223,7 +223,7 @@ fn refused_search_leaves_no_hint() {
     assert_eq!(hints(&world), before);
 }
 
-/// Whoever was faster may have released what it leads to.
+/// A faster client may have released what it leads to.
 #[test]
 fn misleading_hint_is_followed_after_a_vain_search() {
     let mut world = full();

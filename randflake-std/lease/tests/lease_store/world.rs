@@ -187,7 +187,7 @@ impl World {
         Some((place, record.grant()))
     }
 
-    /// What was released is found by whoever comes next.
+    /// What was released is found by the next client.
     pub(crate) fn releases(&mut self) {
         if let Some((place, grant)) = self.lease() {
             let end = self.tick;

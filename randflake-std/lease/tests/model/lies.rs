@@ -1,4 +1,4 @@
-//! What becomes of a rule that is left out. No rule is written a second time: it is lied to about
+//! Rules that are left out. No rule is written a second time: it is lied to about
 //! what was read, or what it says is changed.
 
 use randflake_lease::unstable::rules::{Change, Loss, Terms, View};

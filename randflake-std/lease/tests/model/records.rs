@@ -1,4 +1,4 @@
-//! What a store keeps, in a few bytes, so that millions of states fit; and as the shipped rules see
+//! Records of a store, in a few bytes, so that millions of states fit; and as the shipped rules see
 //! it.
 
 use core::time::Duration;

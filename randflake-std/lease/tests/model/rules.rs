@@ -1,17 +1,17 @@
-//! What the model lets happen, and which rule it leaves out.
+//! The events that the model allows, and the rule that it leaves out.
 
 /// A rule that is broken. All else is as it is shipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// A lease is free when the new one would not begin before it: the rule of the 1.x packages.
     StartAfterLastStart,
-    /// A renewal moves the node id's end, whoever has it now.
+    /// A renewal moves the node id's end, no matter who has it now.
     RenewWithoutCompare,
     /// A holder goes on with what it has released.
     IssueAfterRelease,
     /// A restarted process goes on with the lease that it had.
     RestartOnOldInterval,
-    /// A repeated acquire is answered whoever asks, so two copies get one lease.
+    /// A repeated acquire is answered no matter who asks, so two copies get one lease.
     ClaimWithoutNonce,
     /// A store that lost all its leases grants at once.
     FlushWithoutQuarantine,

@@ -1,4 +1,4 @@
-//! What each operation answers and writes, as numbers.
+//! Answers and writes of each operation, as numbers.
 
 use randflake_lease::unstable::rules::{
     self, Acquire, Caller, Change, Decision, NamespaceRecord, NodeRecord,

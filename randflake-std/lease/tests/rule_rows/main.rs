@@ -1,4 +1,4 @@
-//! What the shipped rules answer and write, as numbers, for `cargo xtask proof` to compare with
+//! Answers and writes of the shipped rules, as numbers, for `cargo xtask proof` to compare with
 //! what is proved.
 //!
 //! Each row is a view, a caller and a request, taken at random but close to where the rules decide,

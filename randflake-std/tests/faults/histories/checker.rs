@@ -1,4 +1,4 @@
-//! Whether a history could have happened one after the other: each operation at one moment between its beginning and its
+//! Checker of linearizability: each operation at one moment between its beginning and its
 //! answer.
 //!
 //! Such a check takes exponential time for operations of any kind. Here it takes that of a sort, and is exact, because no

@@ -339,7 +339,7 @@ fn a_load_that_never_ends_leaves_a_share_to_others() {
     assert_distinct(issued);
 }
 
-/// Once the namespace is full, whoever waits gets what the elastic one gives back.
+/// Once the namespace is full, a handle that waits gets what the elastic one gives back.
 #[test]
 fn greedy_handle_yields_to_waiting_builds() {
     let store = memory();

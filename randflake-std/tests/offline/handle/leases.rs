@@ -75,7 +75,7 @@ fn a_lost_lease_is_replaced() {
     }
 }
 
-/// Whoever chose it derives something from it.
+/// The caller who chose it derives something from it.
 #[test]
 fn a_chosen_node_id_that_is_lost_is_acquired_again() {
     let store = store();

@@ -129,7 +129,7 @@ fn grants_of_a_killed_process_are_not_repeated() {
     acquire(&mut store).unwrap();
 }
 
-/// Whoever holds the lock is stopped in the middle of an operation, as by a debugger or a frozen
+/// The process that holds the lock is stopped in the middle of an operation, as by a debugger or a frozen
 /// container.
 #[cfg(unix)]
 #[test]

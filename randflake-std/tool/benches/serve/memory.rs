@@ -1,4 +1,4 @@
-//! What `randflake serve` takes under bursts of connections, and keeps of them. Each kind of burst is repeated against a
+//! Memory of `randflake serve` under bursts of connections, and after them. Each kind of burst is repeated against a
 //! server of its own, in the memory of a container where root may make one.
 
 use core::time::Duration;
@@ -117,7 +117,7 @@ fn kept(program: &Path, load: &Load, name: &str, kind: &BurstKind, size: &Size) 
         arguments.extend(["--tokens", "tokens"].map(str::to_owned));
         if flood.is_encrypted {
             let Certified { certificate, key } = authority.server();
-            // Its owner is whoever servers of stores run as.
+            // Its owner is the user that servers of stores run as.
             fs::copy(key, folder.path().join("server.key")).unwrap();
             arguments.push(format!("--tls-cert={}", certificate.display()));
             arguments.push("--tls-key=server.key".to_owned());

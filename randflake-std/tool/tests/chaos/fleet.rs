@@ -1,4 +1,4 @@
-//! Who issues, and what happens to them.
+//! Issuers of the fleet, and the faults that they meet.
 
 use core::iter;
 use core::time::Duration;

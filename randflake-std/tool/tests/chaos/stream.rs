@@ -1,4 +1,4 @@
-//! Who issues: processes that print ids, and clients of the servers. All that was received is kept.
+//! Issuers: processes that print ids, and clients of the servers. All that was received is kept.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;

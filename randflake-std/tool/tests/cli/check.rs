@@ -1,4 +1,4 @@
-//! What `lease check` says of a device's memory, and a device that runs on what the tool has written
+//! `lease check` on a device's memory, and a device that runs on what the tool has written
 
 use std::collections::BTreeMap;
 use std::fs;

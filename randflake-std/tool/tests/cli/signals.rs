@@ -225,7 +225,7 @@ fn a_ticket_waits_for_the_end_of_a_quarantine() {
 fn a_counter_waits_for_its_store() {
     let user = User::new();
     user.begin_counter(&[]);
-    // Whoever has the lock has the store.
+    // The holder of the lock has the store.
     let lock = File::open(user.state("leases.db.lock")).unwrap();
     lock.lock().unwrap();
     let mut waiting = user.start(&["segment", "--wait", "10m"]);

@@ -1,4 +1,4 @@
-//! What others have done to a store, and what is shown of it
+//! Changes of others to a store, as the tool shows them
 
 use core::time::Duration;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a terminal shows: the bits of an id, and colours
+//! Output on a terminal: the bits of an id, and colours
 
 use std::fs::File;
 use std::io::{Read, Write};

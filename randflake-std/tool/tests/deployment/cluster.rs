@@ -1,4 +1,4 @@
-//! What a cluster would make of the objects that it is sent: a container's environment, arguments and files.
+//! The objects of a cluster as it would run them: a container's environment, arguments and files.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

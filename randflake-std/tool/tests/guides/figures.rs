@@ -1,4 +1,4 @@
-//! What the guides say of layouts and ids is computed: dates, numbers, and what the tool prints of an id.
+//! Figures of the guides, computed: dates, numbers, and what the tool prints of an id.
 
 use core::time::Duration;
 use std::collections::BTreeMap;

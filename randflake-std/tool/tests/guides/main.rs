@@ -1,4 +1,4 @@
-//! What the guides quote is what is said: messages, commands with their options, and figures.
+//! Quotations of the guides, compared with the tool: messages, commands with their options, and figures.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -209,7 +209,7 @@ fn who_asks_and_leaves_gets_no_more_of_the_store_than_others() {
     let server = Server::start();
     let path = server.path("state/randflake/leases.db");
     let store = rusqlite::Connection::open(path).unwrap();
-    // From here on the store keeps whoever writes waiting.
+    // From here on the store keeps every writer waiting.
     store.execute_batch("BEGIN IMMEDIATE").unwrap();
     let request = "POST /v1/leases HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
     let before = server.threads();

@@ -40,7 +40,7 @@ fn each_operation_is_there_and_allows_no_other_method() {
     }
 }
 
-/// Whoever adds a route may forget to describe it: of what is not described nothing else here knows.
+/// A developer who adds a route may forget to describe it: of what is not described nothing else here knows.
 #[test]
 fn each_route_is_described_and_in_the_guide() {
     let routes = include_str!("../../../serve/src/http/mod.rs").split(".route(\"");

@@ -1,4 +1,4 @@
-//! Histories of many leases: whoever explains ids of them holds up nobody's leases.
+//! Histories of many leases: explaining ids of them holds up nobody's leases.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! What a soak has done, as tables of Markdown.
+//! Results of a soak, as tables of Markdown.
 
 use core::fmt::{self, Display, Formatter, Write as _};
 use core::time::Duration;

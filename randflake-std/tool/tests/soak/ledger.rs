@@ -1,4 +1,4 @@
-//! What a process has issued, in memory and a file that outlive a kill at any moment.
+//! Ids that a process has issued, in memory and a file that outlive a kill at any moment.
 //!
 //! Ids are written where the soak can read them before anything else is done with them: the library fills memory that is
 //! shared with a file, and from there they are added to the file as runs. Of ids that a call has returned, a kill loses none.

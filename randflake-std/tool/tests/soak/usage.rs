@@ -1,4 +1,4 @@
-//! How much memory all processes of this program take together, and how much disk its temporary folder.
+//! Memory of all processes of this program together, and disk space of its temporary folder.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;

@@ -43,7 +43,7 @@ impl Wiretap {
 fn carry(mut from: TcpStream, mut to: TcpStream, bytes: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 16_384];
     while let Ok(read @ 1..) = from.read(&mut buffer) {
-        // Before it is sent: whoever has an answer finds the question here.
+        // Before it is sent: a reader that has an answer finds the question here.
         bytes.lock().unwrap().extend_from_slice(&buffer[..read]);
         if to.write_all(&buffer[..read]).is_err() {
             break;

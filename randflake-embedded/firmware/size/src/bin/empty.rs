@@ -1,4 +1,4 @@
-//! What every image has.
+//! The image without a call, which every other one is compared with.
 #![no_std]
 #![no_main]
 

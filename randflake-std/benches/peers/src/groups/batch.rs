@@ -1,4 +1,4 @@
-//! What does an id cost in batches of 1,024?
+//! Cost of an id in batches of 1,024.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What does a block cost, alone and in a slice of 1,024?
+//! Cost of a block, alone and in a slice of 1,024.
 
 use std::hint::black_box;
 

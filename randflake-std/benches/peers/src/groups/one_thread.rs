@@ -1,4 +1,4 @@
-//! What does an id cost one thread, one at a time?
+//! Cost of an id on one thread, one at a time.
 
 use std::cell::RefCell;
 use std::hint::{black_box, spin_loop};

@@ -1,4 +1,4 @@
-//! What does an id of Twitter's layout cost, where the clock is given and nothing waits?
+//! Cost of an id of Twitter's layout, where the clock is given and nothing waits.
 
 use std::cell::Cell;
 use std::hint::spin_loop;

@@ -1,4 +1,4 @@
-//! What does it cost to write an id to a buffer on the stack as text, and to read it back?
+//! Cost of writing an id as text to a buffer on the stack, and of reading it back.
 //!
 //! The texts differ: 26 characters and 128 bits for a ULID, 32 for a UUID, 11 to 13 and 64 bits
 //! for the others, of which ours leaves out leading zeros.

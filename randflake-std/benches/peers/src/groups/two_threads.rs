@@ -1,4 +1,4 @@
-//! What does an id cost when two threads want ids? Wall time by the number of both threads' ids, so
+//! Cost of an id when two threads want ids. Wall time by the number of both threads' ids, so
 //! that half of one thread's cost is the best there is.
 
 use std::hint::{black_box, spin_loop};

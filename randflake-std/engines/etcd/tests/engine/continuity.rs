@@ -1,4 +1,4 @@
-//! What an etcd cluster forgets, and what it refuses: by its members' clocks.
+//! Lost data of an etcd cluster, and its refusals: by its members' clocks.
 
 use core::time::Duration;
 use std::thread;

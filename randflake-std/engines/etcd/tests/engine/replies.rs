@@ -1,4 +1,4 @@
-//! What becomes of a write on its way: its reply is lost and another member is asked, or the cluster is set back
+//! Writes on their way: the reply is lost and another member is asked, or the cluster is set back
 //! before it arrives.
 
 use std::io::{BufRead, BufReader, Read, Write};

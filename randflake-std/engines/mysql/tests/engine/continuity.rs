@@ -1,4 +1,4 @@
-//! What is noticed when a server or its tables are not what they were.
+//! Lost data of a server or of its tables, as it is noticed.
 
 use core::time::Duration;
 use std::fs::{self, Permissions};

@@ -63,7 +63,7 @@ impl Database {
         user: &str,
         namespace: &Namespace,
     ) -> Result<LeaseStore, StoreError> {
-        // The place is the database, whoever comes.
+        // The place is the database, for every user.
         declared_new(&self.url(""), MysqlStore::open(&self.url(user), namespace)?)
     }
 

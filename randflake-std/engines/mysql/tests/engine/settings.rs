@@ -129,7 +129,7 @@ fn old_snapshots_do_not_hurt() {
     other.query_drop("COMMIT").unwrap();
 }
 
-/// Whoever changes the namespace, to set a quarantine for instance, may not have been answered yet.
+/// A client that changes the namespace, to set a quarantine for instance, may not have been answered yet.
 #[test]
 fn a_write_waits_for_a_change_of_its_namespace() {
     let server = Database::new();

@@ -1,4 +1,4 @@
-//! What a server forgets, under connections that are open and for processes that begin.
+//! Lost data of a server, under connections that are open and for processes that begin.
 
 use core::time::Duration;
 use std::fs::{self, Permissions};

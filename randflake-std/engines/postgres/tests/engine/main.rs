@@ -1,4 +1,4 @@
-//! What the store on PostgreSQL promises beyond the contract: servers that do not fit are refused, a full namespace
+//! Promises of the PostgreSQL store beyond the contract: servers that do not fit are refused, a full namespace
 //! and old snapshots do not hurt, losses are noticed under open connections, and nobody's code is run who is
 //! not trusted.
 
@@ -169,7 +169,7 @@ fn another_version_s_schema_is_refused() {
     assert!(told.contains("version 2; this one knows 1"), "{told}");
 }
 
-/// A write of several node ids has seen both as they were, and waits for whoever is changing one of them.
+/// A write of several node ids has seen both as they were, and waits for the one that is changing one of them.
 #[test]
 fn a_write_that_waits_for_another_finds_what_that_has_written() {
     let server = PostgresServer::start();

@@ -1,4 +1,4 @@
-//! Who may have made the tables, and with which rights they are used: nobody's code is run who is not trusted, and
+//! Owners of the tables, and the rights of those who use them: nobody's code is run who is not trusted, and
 //! the roles of the guide are enough.
 
 use harness::postgres::PostgresServer;
@@ -97,7 +97,7 @@ fn a_superuser_runs_nothing_that_another_role_has_made() {
     assert_eq!(row.get::<_, i64>(0), 0);
 }
 
-/// What they would do, it does with the rights of whoever uses the store; or it forgets.
+/// What they would do, it does with the rights of the user of the store; or it forgets.
 #[test]
 fn a_schema_that_was_changed_is_refused() {
     let server = PostgresServer::start();

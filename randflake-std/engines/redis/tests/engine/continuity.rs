@@ -1,4 +1,4 @@
-//! What a Redis server forgets, and what it refuses: by the server's own clock.
+//! Lost data of a Redis server, and its refusals: by the server's own clock.
 
 use core::time::Duration;
 use std::thread;

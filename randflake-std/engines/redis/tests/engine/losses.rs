@@ -1,4 +1,4 @@
-//! What comes back older than it was, and what is lost in part.
+//! Records that come back older than they were, or are lost in part.
 
 use harness::redis::RedisServer;
 use randflake_lease::CounterError;

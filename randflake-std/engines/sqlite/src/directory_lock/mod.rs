@@ -1,7 +1,7 @@
 //! A lock on a store's directory, by which each process shows how many writes of the store it has seen.
 //!
 //! The files of a store can be deleted and overwritten under a running process, its lock file too. This lock is on the
-//! directory itself, and ends with the process. Whoever opens the store sees by it that a running process has seen more
+//! directory itself, and ends with the process. A process that opens the store sees by it that a running process has seen more
 //! writes than the database has, so that leases may be missing.
 //!
 //! A process that has seen `n` writes shares `n + 1` bytes from an offset that follows from the name of the database, so

@@ -1,4 +1,4 @@
-//! Where the system has no locks of ranges that belong to an open directory.
+//! The directory lock of systems without locks of ranges that belong to an open directory.
 
 use std::fs::File;
 use std::io;

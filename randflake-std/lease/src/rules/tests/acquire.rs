@@ -1,4 +1,4 @@
-//! Who is granted which node ids.
+//! Acquires: the node ids that are granted.
 
 use super::*;
 use crate::rules::{Acquire, Change, Decision, acquire};

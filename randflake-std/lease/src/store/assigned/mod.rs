@@ -77,7 +77,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// # What it cannot notice
 ///
 /// - **Two processes with one node id and different files**: two machines configured with the same
-///   number, or a pod deleted by force that still runs because its node was cut off. Whoever
+///   number, or a pod deleted by force that still runs because its node was cut off. An operator who
 ///   assigns node ids must prevent that; a store on a server prevents it.
 /// - A backup that was written over the file in place, or a snapshot of its disk, that was
 ///   restored: call [`start_quarantine`](crate::Administration::start_quarantine) before any
@@ -248,7 +248,7 @@ impl Engine for StaticFile {
             node_ids: (self.node_id, self.node_id),
             // There is room for one lease.
             history: 0,
-            // Whoever uses the file comes with the same settings, so the longest TTL of a lost file
+            // Every user of the file comes with the same settings, so the longest TTL of a lost file
             // is known.
             assumed_max_ttl: Duration::ZERO,
             look_every: Some(LOOK_AT_FILES_EVERY),

@@ -1,4 +1,4 @@
-//! Why the two sides do not come to an encrypted connection.
+//! Reasons why an encrypted connection was not made.
 
 use core::error::Error;
 use std::io;

@@ -111,7 +111,7 @@ pub fn dated_numbers_begin_anew_and_never_repeat(backend: &impl Counters) {
         assert!(date > *dates_seen.last().unwrap() && count == 1);
         dates_seen.push(date);
     }
-    // The clock was ahead, and is set back: nothing is issued, by whomever.
+    // The clock was ahead, and is set back: nothing is issued by anybody.
     backend.step_clock(0, -i64::try_from(DAY.as_millis() * 2).unwrap());
     let status = store.counter().status().unwrap();
     assert!(

@@ -1,4 +1,4 @@
-//! What an acquire grants, and what it refuses.
+//! Acquires: grants and refusals.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Which namespaces there are, and the end of one.
+//! List of the namespaces, and the end of one.
 
 use core::time::Duration;
 

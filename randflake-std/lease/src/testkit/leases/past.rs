@@ -1,4 +1,4 @@
-//! Who held which node id, also before its latest lease.
+//! History of the leases of a node id.
 
 use crate::store::LeaseStore;
 use crate::types::{AcquireRequest, Explanation, Grant, History, NodeIds, PastLease};

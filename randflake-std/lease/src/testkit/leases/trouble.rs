@@ -176,7 +176,7 @@ pub fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
     acquire_one(&mut store, 3);
 }
 
-/// Lost, made anew by somebody with any terms, and granting: whoever has leased in the one before
+/// Lost, made anew by somebody with any terms, and granting: holders of leases in the one before
 /// stops at the next renewal, and the new one waits until those leases are over.
 pub fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Backend) {
     for (name, other) in [

@@ -1,4 +1,4 @@
-//! What a store keeps of a counter, in a few bytes; and as the shipped rules see it.
+//! Records of a counter, in a few bytes; and as the shipped rules see it.
 
 use core::time::Duration;
 

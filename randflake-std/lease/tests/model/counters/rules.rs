@@ -1,4 +1,4 @@
-//! What the model of counters lets happen, and which rule it leaves out.
+//! The events that the model of counters allows, and the rule that it leaves out.
 
 use core::time::Duration;
 

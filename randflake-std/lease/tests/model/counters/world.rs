@@ -221,7 +221,7 @@ impl World {
         }
         let counts = self.terms.unwrap_or(rules.terms[OPERATOR]);
         let number = match rules.resumes {
-            // Whoever looks for the highest number does not count in steps.
+            // A client that looks for the highest number does not count in steps.
             Resumes::Rightly if self.reached > 0 => Some(self.reached - counts.terms().step() + 1),
             Resumes::Rightly => None,
             Resumes::TooLow => is_there.then(|| counts.first_of(0)),

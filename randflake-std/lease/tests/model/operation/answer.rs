@@ -1,4 +1,4 @@
-//! What a process does with an answer, and what it remembers of it.
+//! A process that gets an answer, and its memory of it.
 
 use super::{Answer, Asked, Flight};
 use crate::holder::{Grant, Holding, ObservedName, Process};

@@ -1,4 +1,4 @@
-//! What each action does to the store and the processes.
+//! Effect of each action on the store and the processes.
 
 use super::operator::Operation;
 use super::{Action, World};
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// Whoever holds a lease of a store that is not there any more, or has asked it, stops.
+    /// A process that holds a lease of a store that is not there any more, or has asked it, stops.
     fn look(&mut self) {
         for process in &mut self.processes {
             let sent = process.flight.as_ref();

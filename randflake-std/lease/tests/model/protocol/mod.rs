@@ -34,7 +34,7 @@ pub(crate) struct World {
     time: u8,
 }
 
-/// Clocks have no state, but for the machines' where they agree: whoever reads one gets any tick.
+/// Clocks have no state, but for the machines' where they agree: a process that reads one gets any tick.
 /// To pause is to do nothing meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {

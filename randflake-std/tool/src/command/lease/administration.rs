@@ -130,7 +130,7 @@ impl LeaseInitArgs {
                 wait_for_holders(&mut store)?;
             }
         } else {
-            // Without a question or a wait: `end_quarantine` refuses what is not new, and does
+            // Without a question or a wait: `Administration::end_quarantine` refuses what is not new, and does
             // nothing where there is no quarantine.
             store.administration().create_namespace()?;
         }

@@ -1,4 +1,4 @@
-//! Where the key is, and where it is not.
+//! Places where the key is, and where it is not.
 
 use core::time::Duration;
 use std::fs;

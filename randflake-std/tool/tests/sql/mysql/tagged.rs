@@ -194,7 +194,7 @@ fn a_retired_key_is_refused() {
     ] {
         client.query_drop(statement).unwrap();
     }
-    // Whoever still has the secret can have it accepted again.
+    // A user who still has the secret can have it accepted again.
     database.bring_tag_key(1, &["--namespace", "orders"]).ok();
     assert_eq!(passed(&mut client), each);
 }

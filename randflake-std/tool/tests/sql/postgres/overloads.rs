@@ -408,7 +408,7 @@ fn overloads(
     text
 }
 
-/// Whoever may create something in a schema that others search plants all that a call could match, and nothing of it is
+/// A user who may create something in a schema that others search plants all that a call could match, and nothing of it is
 /// run: neither as the owner of the functions nor as a superuser, whether the schema is searched after `pg_catalog`, as it
 /// is by default, or before.
 #[test]

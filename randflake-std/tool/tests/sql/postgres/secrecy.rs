@@ -1,4 +1,4 @@
-//! Where the key is not: logs, views of statements and dumps.
+//! Places where the key is not: logs, views of statements and dumps.
 
 use core::slice;
 use core::time::Duration;
@@ -283,7 +283,7 @@ fn keys_of_tags() -> Vec<Secret> {
     [1, 2].into_iter().flat_map(of).collect()
 }
 
-/// Whoever gets hold of the whole database makes UUIDs of these numbers, and reads no id.
+/// A thief who gets hold of the whole database makes UUIDs of these numbers, and reads no id.
 #[test]
 fn the_secret_is_not_in_the_database() {
     let (database, mut client) = Database::with_tagged_orders(&[]);

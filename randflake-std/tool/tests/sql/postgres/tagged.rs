@@ -189,7 +189,7 @@ fn a_retired_key_is_refused() {
         refusal(&mut client, "SELECT randflake_orders.make_uuid(1, 1)"),
         "no key of number 1: the schema randflake_orders has those of 2"
     );
-    // Whoever still has the secret can have it accepted again.
+    // A user who still has the secret can have it accepted again.
     database.bring_tag_key(1, &["--namespace", "orders"]).ok();
     assert_eq!(passed(&mut client, &both), [all, all]);
 }
