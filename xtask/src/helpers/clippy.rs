@@ -14,12 +14,13 @@ const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const ARGUMENTS: &str = "CLIPPY_ARGS";
 
 /// Calls clippy, and keeps how it was called for a library or a program, beside itself: the
-/// environment, and an argument a line. A build for `check`, which is incremental, has other
+/// environment, which may hold tokens, for this user alone, and an argument a line. A build for `check`, which is incremental, has other
 /// features.
 const RECORDER: &str = r#"#!/bin/sh
 case "$*" in
 *incremental=* | *"--cfg test"*) ;;
 *"--crate-type lib --emit"* | *"--crate-type bin --emit"*)
+    umask 077
     export -p > "$0-$CARGO_PKG_NAME.env"
     printf '%s\n' "$@" > "$0-$CARGO_PKG_NAME.args" ;;
 esac
