@@ -1,10 +1,11 @@
 //! Watcher that notes, for each node id, whether the handle has it.
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use randflake_core::Sparx64;
-use randflake_std::lease::{LeaseStore, Token};
+use randflake_std::lease::LeaseStore;
 use randflake_std::unstable::engine::{Ask, Reading};
 use randflake_std::unstable::rules::{Key, Keys, NodeRecord, VERSION, Write, WriteOutcome};
 use randflake_std::{Handle, Id};
@@ -51,7 +52,7 @@ impl Watch {
 /// A store, and the watch of the handle that has it.
 pub(crate) fn with_watch(store: Store, watch: &Arc<Watch>) -> LeaseStore {
     let watch = Arc::clone(watch);
-    let had = [None; NODE_IDS as usize];
+    let had = BTreeMap::new();
     watched(store, Noting { watch, had })
 }
 
@@ -59,19 +60,35 @@ pub(crate) fn with_watch(store: Store, watch: &Arc<Watch>) -> LeaseStore {
 #[derive(Debug)]
 struct Noting {
     watch: Arc<Watch>,
-    had: [Option<Token>; NODE_IDS as usize],
+    had: BTreeMap<u32, NodeRecord>,
 }
 
 impl Noting {
-    /// The handle takes or loses a node id.
-    fn change(&mut self, node_id: u32, token: Option<Token>) {
-        let former = self.watch.changes[node_id as usize].fetch_add(1, Ordering::SeqCst);
-        assert_eq!(former.is_multiple_of(2), token.is_some(), "granted twice");
-        self.had[node_id as usize] = token;
+    fn count(&self, node_id: u32) {
+        self.watch.changes[node_id as usize].fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn takes(&mut self, record: NodeRecord) {
+        let start = record.start;
+        let node_id = record.node_id;
+        // Nobody tells of a lease that expired, under load for instance.
+        if let Some(former) = self.had.insert(node_id, record) {
+            assert!(start >= former.end, "node id {node_id} was granted twice");
+            self.count(node_id);
+        }
+        self.count(node_id);
+    }
+
+    fn loses(&mut self, node_id: u32) {
+        if self.had.remove(&node_id).is_some() {
+            self.count(node_id);
+        }
     }
 
     fn has(&self, record: &NodeRecord) -> bool {
-        self.had[record.node_id as usize] == Some(record.token)
+        self.had
+            .get(&record.node_id)
+            .is_some_and(|had| had.token == record.token)
     }
 }
 
@@ -83,8 +100,8 @@ impl Watcher for Noting {
         for (key, text) in &reading.texts {
             let Key::Node(node_id) = *key else { continue };
             let record = NodeRecord::from_text(node_id, text, VERSION).unwrap();
-            if self.had[node_id as usize].is_some() && !(self.has(&record) && record.held) {
-                self.change(node_id, None);
+            if !(self.has(&record) && record.held) {
+                self.loses(node_id);
             }
         }
     }
@@ -92,7 +109,7 @@ impl Watcher for Noting {
     fn writes(&mut self, write: &Write) {
         for record in records(write) {
             if !record.held && self.has(&record) {
-                self.change(record.node_id, None);
+                self.loses(record.node_id);
                 self.watch.released.fetch_add(1, Ordering::SeqCst);
             }
         }
@@ -100,8 +117,13 @@ impl Watcher for Noting {
 
     fn has_written(&mut self, write: &Write, committed: WriteOutcome) {
         for record in records(write).filter(|_| committed != WriteOutcome::Stale) {
-            if record.held && !self.has(&record) {
-                self.change(record.node_id, Some(record.token));
+            if !record.held {
+                continue;
+            }
+            if self.has(&record) {
+                self.had.insert(record.node_id, record);
+            } else {
+                self.takes(record);
             }
         }
     }
