@@ -1,5 +1,7 @@
 //! Conversion of blocks between bytes, numbers and the four words of the cipher.
 
+use core::slice;
+
 use crate::round::Branches;
 
 /// The four big-endian words of a block that was read as a little-endian number.
@@ -17,6 +19,17 @@ pub(crate) fn load(block: u64) -> Branches<u16> {
 pub(crate) fn store(((a, b), (c, d)): Branches<u16>) -> u64 {
     let word = |word: u16, shift: u32| u64::from(word.swap_bytes()) << shift;
     word(a, 0) | word(b, 16) | word(c, 32) | word(d, 48)
+}
+
+/// Views numbers as blocks of 8 bytes, in the byte order of the target.
+fn as_bytes(numbers: &mut [u64]) -> &mut [[u8; 8]] {
+    let start = numbers.as_mut_ptr().cast();
+    #[expect(unsafe_code, reason = "no safe function casts between slices")]
+    // SAFETY: the same memory, borrowed for as long. Both types have 8 bytes, all of which may take
+    // any value, and the new one needs the lesser alignment.
+    unsafe {
+        slice::from_raw_parts_mut(start, numbers.len())
+    }
 }
 
 /// A type that slices of blocks may have: `[u8; 8]`, or the `u64` whose little-endian bytes they
@@ -50,7 +63,7 @@ pub(crate) mod sealed {
             for block in &mut *blocks {
                 *block = block.to_le();
             }
-            run(crate::backend::as_bytes(blocks));
+            run(super::as_bytes(blocks));
             for block in blocks {
                 *block = Self::from_le(*block);
             }

@@ -12,15 +12,14 @@ mod block;
 mod cipher_traits;
 mod on_the_fly;
 mod round;
-mod scalar;
+mod round_keys;
 mod schedule;
 mod wide;
-mod wipe;
 
 use core::fmt;
 
 #[cfg(all(fast_multiplier, not(miri)))]
-use armv6m::table::encrypt;
+use armv6m::encrypt_with_table as encrypt;
 #[doc(hidden)] // For tests and benchmarks, which compare them.
 pub use backend::Backend;
 #[doc(hidden)] // Sealed: the documentation says which two types it is.
@@ -29,7 +28,7 @@ pub use block::CipherBlock;
 use block::{load, store};
 pub use on_the_fly::Sparx64OnTheFly;
 use round::{Decrypt, Direction};
-use schedule::Schedule;
+use round_keys::Schedule;
 // Armv7-M and up, which have 32-bit instructions for it; with those of Armv6-M it would be slower.
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 use wide::{load_words as load, store_words as store};

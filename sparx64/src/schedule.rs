@@ -4,29 +4,8 @@ use core::iter::zip;
 use core::mem::{self, MaybeUninit};
 
 use crate::round::{Word16, arx_box, arx_box_inverse};
+use crate::round_keys::{RoundKey, Schedule, wipe};
 use crate::wide::{Pair, pack, unpack};
-use crate::wipe::wipe;
-
-/// The key of one round of one branch.
-pub(crate) type RoundKey<K = u16> = [K; 2];
-
-/// The keys of one step: three rounds of the left branch, three of the right one.
-type StepKeys<K> = [[RoundKey<K>; 3]; 2];
-
-/// All round keys, in the order of their use: 8 steps, then the final whitening. Each word of key
-/// is a `u16`, or what a [`Word16`](crate::round::Word16) of several blocks makes of it. `repr(C)`:
-/// a place is filled in this order. Aligned, so that both words of a round key may be loaded at
-/// once.
-// An AVR loads bytes, and its compiler relies on an alignment that it does not give to what is on
-// the stack:
-// <https://github.com/llvm/llvm-project/issues/169190>.
-#[derive(Clone)]
-#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
-#[repr(C)]
-pub(crate) struct Schedule<K: Copy + Default = u16> {
-    pub(crate) steps: [StepKeys<K>; 8],
-    pub(crate) whitening: [RoundKey<K>; 2],
-}
 
 /// Uninitialised memory for a schedule.
 #[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
@@ -75,18 +54,6 @@ fn write(places: &mut [MaybeUninit<RoundKey>], keys: &[Pair]) {
 #[expect(clippy::cast_possible_truncation, reason = "takes each half")]
 fn words(pair: Pair) -> RoundKey {
     [pair as u16, (pair >> 16) as u16]
-}
-
-impl<K: Copy + Default> Drop for Schedule<K> {
-    fn drop(&mut self) {
-        wipe(
-            self.steps
-                .as_flattened_mut()
-                .as_flattened_mut()
-                .as_flattened_mut(),
-        );
-        wipe(self.whitening.as_flattened_mut());
-    }
 }
 
 /// Eight 16-bit words in pairs; at first they are the key itself.

@@ -13,7 +13,7 @@
 use crate::round::Branches;
 use crate::{
     round::{Branch, Word16},
-    schedule::RoundKey,
+    round_keys::RoundKey,
 };
 
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Runs slices of blocks through the data path, a few vectors at a time.
+//! Slices of blocks, a few vectors at a time through the data path; and the portable backend.
 #![expect(
     clippy::inline_always,
     reason = "vector code must end up inside a function that has the target feature"
@@ -7,9 +7,23 @@
 use core::{array, iter::zip};
 
 use crate::{
-    round::{Branches, Direction, Word16},
-    schedule::Schedule,
+    block,
+    round::{Branches, Decrypt, Direction, Encrypt, Word16},
+    round_keys::Schedule,
 };
+
+/// What a platform supplies: a name, a threshold and two functions.
+pub(super) struct Implementation {
+    pub(super) name: &'static str,
+    /// Below this number the portable code is faster: a pass costs the same however few of its
+    /// lanes are in use.
+    pub(super) min_blocks: usize,
+    // Sound to call only where `platform::available` lists this implementation.
+    pub(super) encrypt: RunFn,
+    pub(super) decrypt: RunFn,
+}
+
+type RunFn = unsafe fn(&Schedule, &mut [[u8; 8]]);
 
 /// Words of `BLOCKS` blocks side by side.
 ///
@@ -70,5 +84,30 @@ fn run_group<D, W, const BLOCKS: usize, const GROUPS: usize>(
     let states = D::apply(W::read_anew(schedule), group.each_ref().map(W::load));
     for (state, blocks) in zip(states, group) {
         W::store(state, blocks);
+    }
+}
+
+pub(super) const PORTABLE: Implementation = Implementation {
+    name: "portable",
+    min_blocks: 0,
+    encrypt: run_portable::<Encrypt>,
+    decrypt: run_portable::<Decrypt>,
+};
+
+/// Processes blocks one after the other, on any target. A processor that executes out of order
+/// overlaps neighbouring blocks by itself.
+pub(super) fn run_portable<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
+    run::<D, u16, 1, 1>(schedule, blocks);
+}
+
+impl Lanes<1> for u16 {
+    #[inline]
+    fn load(&[block]: &[[u8; 8]; 1]) -> Branches<Self> {
+        block::load(u64::from_le_bytes(block))
+    }
+
+    #[inline]
+    fn store(state: Branches<Self>, [block]: &mut [[u8; 8]; 1]) {
+        *block = block::store(state).to_le_bytes();
     }
 }

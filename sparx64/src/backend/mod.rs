@@ -5,7 +5,6 @@
 //! processor has.
 
 mod lanes;
-mod portable;
 
 #[cfg_attr(
     all(
@@ -32,12 +31,13 @@ mod portable;
 )]
 mod platform;
 
-use core::{fmt, slice};
+use core::fmt;
 
 use crate::{
     round::{Decrypt, Encrypt},
-    schedule::Schedule,
+    round_keys::Schedule,
 };
+use lanes::{Implementation, PORTABLE, run_portable};
 
 /// An implementation of bulk encryption that the running processor can execute.
 ///
@@ -57,19 +57,6 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct Backend(&'static Implementation);
 
-/// What a platform supplies: a name, a threshold and two functions.
-struct Implementation {
-    name: &'static str,
-    /// Below this number the portable code is faster: a pass costs the same however few of its
-    /// lanes are in use.
-    min_blocks: usize,
-    // Sound to call only where `platform::available` lists this implementation.
-    encrypt: RunFn,
-    decrypt: RunFn,
-}
-
-type RunFn = unsafe fn(&Schedule, &mut [[u8; 8]]);
-
 impl Backend {
     /// The backends that the running processor can execute, fastest first. The last is always the
     /// portable one.
@@ -81,7 +68,7 @@ impl Backend {
     #[must_use]
     pub fn best() -> Self {
         // The list is never empty; the fallback only saves a panic path.
-        Self(platform::available().first().unwrap_or(&portable::PORTABLE))
+        Self(platform::available().first().unwrap_or(&PORTABLE))
     }
 
     /// Name of the backend: `avx512`, `avx2`, `sse2`, `neon`, `simd128` or `portable`. Later
@@ -93,7 +80,7 @@ impl Backend {
 
     pub(crate) fn encrypt(self, schedule: &Schedule, blocks: &mut [[u8; 8]]) {
         if blocks.len() < self.0.min_blocks {
-            return portable::run::<Encrypt>(schedule, blocks);
+            return run_portable::<Encrypt>(schedule, blocks);
         }
         #[expect(unsafe_code, reason = "the function needs processor features")]
         // SAFETY: backends come from `platform::available` alone.
@@ -104,7 +91,7 @@ impl Backend {
 
     pub(crate) fn decrypt(self, schedule: &Schedule, blocks: &mut [[u8; 8]]) {
         if blocks.len() < self.0.min_blocks {
-            return portable::run::<Decrypt>(schedule, blocks);
+            return run_portable::<Decrypt>(schedule, blocks);
         }
         #[expect(unsafe_code, reason = "the function needs processor features")]
         // SAFETY: backends come from `platform::available` alone.
@@ -124,16 +111,5 @@ impl fmt::Debug for Backend {
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-/// Views numbers as blocks of 8 bytes, in the byte order of the target.
-pub(crate) fn as_bytes(numbers: &mut [u64]) -> &mut [[u8; 8]] {
-    let start = numbers.as_mut_ptr().cast();
-    #[expect(unsafe_code, reason = "no safe function casts between slices")]
-    // SAFETY: the same memory, borrowed for as long. Both types have 8 bytes, all of which may take
-    // any value, and the new one needs the lesser alignment.
-    unsafe {
-        slice::from_raw_parts_mut(start, numbers.len())
     }
 }

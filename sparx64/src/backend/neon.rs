@@ -14,14 +14,10 @@ use core::{
     mem,
 };
 
-use super::{
-    Implementation,
-    lanes::{self, Lanes},
-    portable::PORTABLE,
-};
+use super::lanes::{self, Implementation, Lanes, PORTABLE};
 use crate::{
     round::{Branches, Decrypt, Direction, Encrypt, Word16},
-    schedule::Schedule,
+    round_keys::Schedule,
 };
 use vector_words::vector_words;
 

@@ -1,6 +1,6 @@
 //! Targets without a vector backend: only the portable code.
 
-use super::{Implementation, portable::PORTABLE};
+use super::lanes::{Implementation, PORTABLE};
 
 pub(super) fn available() -> &'static [Implementation] {
     &[PORTABLE]

@@ -13,14 +13,10 @@ use core::{
     mem,
 };
 
-use super::{
-    Implementation,
-    lanes::{self, Lanes},
-    portable::PORTABLE,
-};
+use super::lanes::{self, Implementation, Lanes, PORTABLE};
 use crate::{
     round::{Branches, Decrypt, Direction, Encrypt, Word16},
-    schedule::Schedule,
+    round_keys::Schedule,
 };
 
 pub(super) fn available() -> &'static [Implementation] {

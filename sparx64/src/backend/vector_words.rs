@@ -2,7 +2,7 @@
 //! has this file as a module.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::schedule::Schedule;
+use crate::round_keys::Schedule;
 
 /// Makes a type of words from a vector and functions on it that all need one target feature. The
 /// functions `splat`, `rotate_left`, `gather` and `scatter` stand beside the call.

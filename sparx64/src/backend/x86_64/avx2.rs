@@ -15,7 +15,7 @@ use super::vector_words::vector_words;
 use crate::{
     backend::lanes::{self, Lanes},
     round::{Branches, Direction, Word16},
-    schedule::Schedule,
+    round_keys::Schedule,
 };
 
 /// Two groups, so that one works while the other waits: 8 of 16 registers hold blocks.

@@ -16,7 +16,7 @@ use super::vector_words::vector_words;
 use crate::{
     backend::lanes::{self, Lanes},
     round::{Branches, Direction, Word16},
-    schedule::Schedule,
+    round_keys::Schedule,
 };
 
 /// Four groups, so that one works while the others wait: 16 of 32 registers hold blocks.

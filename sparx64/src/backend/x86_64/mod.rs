@@ -8,8 +8,7 @@ mod vector_words;
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::Implementation;
-use super::portable::PORTABLE;
+use super::lanes::{Implementation, PORTABLE};
 use crate::round::{Decrypt, Encrypt};
 
 #[cfg(not(miri))]

@@ -15,7 +15,7 @@ use super::vector_words::vector_words;
 use crate::{
     backend::lanes::{self, Lanes},
     round::{Branches, Direction, Word16},
-    schedule::Schedule,
+    round_keys::Schedule,
 };
 
 /// SSE2 has no load that broadcasts, and in its place two shuffles for each key cost a third of

@@ -1,17 +1,11 @@
 //! The cipher without a table of round keys: it computes them while it runs.
 
-#[cfg(not(all(armv6m, not(miri))))]
-mod encrypt;
-
 use core::{fmt, ops::Range};
 
-#[cfg(not(all(armv6m, not(miri))))]
-use encrypt::encrypt;
-
 #[cfg(all(armv6m, not(miri)))]
-use crate::armv6m::on_the_fly::encrypt;
+use crate::armv6m::encrypt_on_the_fly as encrypt;
 use crate::{
-    CipherBlock,
+    block::CipherBlock,
     round::{add_key, arx_box_inverse},
     schedule::KeyState,
     wide::{Pair, load, mix, pack, store, unpack},
@@ -124,6 +118,32 @@ impl Sparx64OnTheFly {
             }
         });
     }
+}
+
+/// Portable code, for all processors without assembly of their own.
+#[cfg(not(all(armv6m, not(miri))))]
+#[inline]
+fn encrypt(key: &KeyState, block: u64) -> u64 {
+    // A copy to permute: the next block begins with the key itself again.
+    let mut key = *key;
+    let [mut branch, mut other] = load(block);
+    let mut number: u16 = 0;
+    for _step in 0..8 {
+        // One branch after the other, so that its code is there once.
+        for _branch in 0..2 {
+            let mut words = unpack(branch);
+            for &round_key in key.of_branch() {
+                words = crate::round::arx_box(add_key(words, unpack(round_key)));
+            }
+            branch = pack(words);
+            number = number.wrapping_add(1);
+            key.permute(number);
+            key.keep_in_memory();
+            (branch, other) = (other, branch);
+        }
+        (branch, other) = (mix(branch, other), branch);
+    }
+    store(whiten([branch, other], &key))
 }
 
 #[inline]
