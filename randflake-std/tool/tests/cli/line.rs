@@ -98,7 +98,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_row_becomes_an_image_with_a_node_id_of_its_own() {
+fn each_row_becomes_an_image_with_its_own_node_id() {
     let line = Line::new();
     let devices = line.make("device\nd0e5\nD0E6\n 00d0e7 \n");
     assert_eq!(node_ids(&devices).len(), 3);
@@ -142,7 +142,7 @@ fn each_row_becomes_an_image_with_a_node_id_of_its_own() {
 
 /// A run is killed at whatever it does, again and again.
 #[test]
-fn a_line_that_is_killed_ends_with_one_node_id_for_each_device() {
+fn killed_lines_end_with_one_node_id_per_device() {
     use std::io::{BufRead, BufReader};
 
     const DEVICES: usize = 40;

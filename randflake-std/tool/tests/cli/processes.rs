@@ -51,7 +51,7 @@ fn leases_are_listed_and_counted() {
 }
 
 #[test]
-fn a_range_of_node_ids_begins_with_the_smallest_number() {
+fn a_range_of_node_ids_begins_with_the_smallest() {
     let user = User::new();
     let mut endless = user.endless(&["--node-ids", "2..=100000"]);
     endless.read(1);
@@ -60,7 +60,7 @@ fn a_range_of_node_ids_begins_with_the_smallest_number() {
 }
 
 #[test]
-fn a_lease_is_released_by_hand_only_when_its_holder_is_gone() {
+fn a_lease_is_released_only_when_its_holder_is_gone() {
     let user = User::new();
     let mut endless = user.endless(&["--node-ids", "2"]);
     endless.read(1);
@@ -119,7 +119,7 @@ fn in_container(user: &User, line: &str) -> Command {
 /// Each container has a process 1, and often the host name of the one before.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_dead_holder_of_the_same_name_and_number_is_released() {
+fn a_dead_holder_of_equal_name_and_pid_is_released() {
     let user = User::new();
     if !Command::new("unshare")
         .args(["--pid", "--uts", "--fork", "--mount-proc", "true"])
@@ -200,7 +200,7 @@ fn a_quarantine_holds_new_leases_off() {
 }
 
 #[test]
-fn a_pods_file_is_of_one_pod_and_of_one_process_at_a_time() {
+fn a_pods_file_is_of_one_pod_and_one_process() {
     let user = User::new();
     let store = format!("static:{}?node=pod", user.argument("node"));
     let run = |pod, arguments: &[&str]| {

@@ -168,7 +168,7 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
 
 /// A device of 53-bit ids has the key that follows from the secret, and a grant that firmware of 64 bits refuses.
 #[test]
-fn a_grant_of_53_bit_ids_is_of_its_own_version_and_key() {
+fn grants_of_53_bit_ids_have_their_version_and_key() {
     let user = User::new();
     user.write_key("devices.key", KEY);
     let out = user.argument("42.hex");

@@ -45,7 +45,7 @@ fn assert_free(user: &User, node_id: &str) {
 }
 
 #[test]
-fn a_signal_ends_generate_at_a_whole_line_and_frees_its_node_id() {
+fn a_signal_ends_a_run_at_a_line_and_frees_its_node() {
     for (signal, status) in BOTH {
         for format in ["text", "json"] {
             let user = User::new();

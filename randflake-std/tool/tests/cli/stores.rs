@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::user::{User, objects, tells_of_a_quarantine};
 
 #[test]
-fn a_namespace_with_live_leases_is_dropped_only_by_force() {
+fn a_namespace_with_live_leases_is_dropped_by_force() {
     let user = User::new();
     let mut endless = user.endless(&[]);
     endless.read(1);
@@ -61,7 +61,7 @@ fn a_namespace_with_live_leases_is_dropped_only_by_force() {
 }
 
 #[test]
-fn a_namespace_that_cannot_be_read_does_not_hide_the_others() {
+fn a_damaged_namespace_does_not_hide_the_others() {
     let user = User::new();
     for name in ["apples", "pears", "plums"] {
         user.run_keyed(&["generate", "--shared-secret", "--namespace", name])
@@ -190,7 +190,7 @@ fn field<'a>(told: &'a str, name: &str) -> &'a str {
 }
 
 #[test]
-fn an_id_s_holder_is_told_also_after_others_had_the_node_id() {
+fn holders_of_ids_are_told_after_later_leases() {
     let user = User::new();
     let mut holders = Vec::new();
     for _ in 0..3 {
@@ -252,7 +252,7 @@ fn a_history_that_was_tampered_with_is_told() {
 }
 
 #[test]
-fn a_store_without_free_node_ids_says_when_to_try_again() {
+fn a_full_store_says_when_to_try_again() {
     let user = User::new();
     // Longer than a busy machine takes until the tool asks.
     let max_ttl = Duration::from_secs(600);

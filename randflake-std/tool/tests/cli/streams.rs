@@ -41,7 +41,7 @@ fn long_inputs_are_converted_there_and_back() {
 }
 
 #[test]
-fn ends_of_lines_are_of_any_kind_and_the_last_may_go_without() {
+fn line_ends_are_of_any_kind_and_the_last_is_optional() {
     let user = User::new();
     let numbers = numbers(20_000);
     let given = lines(&numbers, "\n");

@@ -27,7 +27,7 @@ fn column(vectors: &[Value], name: &str) -> String {
 }
 
 #[test]
-fn the_texts_of_bwmarrin_are_converted_into_each_other() {
+fn texts_of_bwmarrin_are_converted_into_each_other() {
     let (user, vectors) = (User::new(), snowflakes());
     let forms = [
         ("int", "id"),
@@ -55,7 +55,7 @@ fn the_texts_of_bwmarrin_are_converted_into_each_other() {
 }
 
 #[test]
-fn the_vectors_of_the_originals_are_composed_and_inspected() {
+fn vectors_of_originals_are_composed_and_inspected() {
     let user = User::new();
     let sonyflakes = vectors(include_str!(
         "../../../../randflake-core/tests/vectors/sonyflake.json"
@@ -197,7 +197,7 @@ fn range(line: &str) -> (i128, i128) {
 
 /// From the first moment of a layout to its last, without gap or overlap, and no further.
 #[test]
-fn partitions_are_of_all_times_of_a_layout_and_of_no_others() {
+fn partitions_are_of_a_layouts_times_and_no_others() {
     let user = User::new();
     let date = |unix_ms: u64| {
         let seconds = utc(Duration::from_millis(unix_ms));

@@ -88,7 +88,7 @@ fn a_live_holder_of_etcd_is_noticed() {
 }
 
 #[test]
-fn who_waits_goes_on_when_the_namespace_is_declared_new() {
+fn a_wait_ends_when_the_namespace_is_declared_new() {
     let redis = RedisServer::start();
     let url = redis.url();
     let user = User::new();

@@ -80,7 +80,7 @@ fn end(shell: Child) -> String {
 }
 
 #[test]
-fn every_command_of_the_runbook_does_what_it_is_there_for() {
+fn every_command_of_the_runbook_has_its_effect() {
     let mut desk = OnCall::new();
     desk.run(&[
         "randflake keygen --out orders.key",

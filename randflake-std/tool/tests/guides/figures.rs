@@ -247,7 +247,7 @@ fn version<'a>(manifest: &'a str, name: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn versions_of_integrated_crates_are_those_of_the_manifest() {
+fn integrated_crates_have_the_manifests_versions() {
     let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
     let (core, shared) = (read("randflake-core/Cargo.toml"), read("Cargo.toml"));
     let readme = read("randflake-core/README.md");

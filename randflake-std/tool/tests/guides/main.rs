@@ -137,7 +137,7 @@ fn sources(folder: &Path, all: &mut String) {
 }
 
 #[test]
-fn metrics_of_the_alerts_and_the_dashboard_are_reported() {
+fn metrics_of_alerts_and_dashboard_are_reported() {
     let mut program = String::new();
     for folder in [
         "randflake-std/lease/src",
@@ -163,7 +163,7 @@ fn metrics_of_the_alerts_and_the_dashboard_are_reported() {
 }
 
 #[test]
-fn messages_of_the_operations_guide_are_those_that_are_said() {
+fn messages_of_the_operations_guide_are_real() {
     let guide = fs::read_to_string(root().join("docs/operations.md")).unwrap();
     let said = [
         said_by_servers(),
@@ -331,7 +331,7 @@ fn installations_take_the_versions_of_the_lock_file() {
 }
 
 #[test]
-fn commands_of_the_guides_are_there_with_their_options() {
+fn commands_and_options_of_the_guides_exist() {
     let mut shown = BTreeSet::new();
     for (path, text) in documents() {
         if path.ends_with("CHANGELOG.md") {

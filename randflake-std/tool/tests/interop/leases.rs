@@ -14,7 +14,7 @@ use crate::random::Random;
 const IDS: usize = 1_000;
 
 #[test]
-fn python_issues_under_leases_of_the_tool_beside_a_handle() {
+fn python_issues_under_the_tools_leases() {
     let secret = Random::new().secret();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("leases.db");

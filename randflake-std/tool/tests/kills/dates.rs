@@ -16,7 +16,7 @@ const DAY_MS: i64 = 86_400_000;
 const NOON_MS: i64 = 1_907_755_200_000;
 
 #[test]
-fn a_clock_that_was_a_day_ahead_repeats_no_order_number() {
+fn a_clock_a_day_ahead_repeats_no_order_number() {
     let home = tempfile::tempdir().unwrap();
     aged_store::in_state(home.path());
     let clock = WallClock::new(home.path());

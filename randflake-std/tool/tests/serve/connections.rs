@@ -29,7 +29,7 @@ fn random_bytes_harm_nobody_else() {
 }
 
 #[test]
-fn commands_are_answered_in_order_however_they_are_cut() {
+fn cut_commands_are_answered_in_order() {
     let server = Server::start();
     let mut client = server.connect();
     let commands: Vec<u8> = (0..300)
@@ -56,7 +56,7 @@ fn commands_are_answered_in_order_however_they_are_cut() {
 }
 
 #[test]
-fn long_transactions_are_answered_and_too_long_ones_are_refused() {
+fn too_long_transactions_are_refused() {
     let server = Server::start();
     let mut client = server.connect();
     let count = 20_000;
@@ -132,7 +132,7 @@ fn a_transaction_that_is_refused_keeps_nothing() {
 }
 
 #[test]
-fn a_thousand_idle_clients_and_slow_ones_leave_room_for_others() {
+fn idle_and_slow_clients_leave_room_for_others() {
     let server = Server::start();
     let mut idle: Vec<Client> = (0..1_000).map(|_| server.connect()).collect();
     for slow in &mut idle[..100] {

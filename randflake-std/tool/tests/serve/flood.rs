@@ -63,7 +63,7 @@ fn served(home: Home, arguments: &[&str]) -> (Server, String, String) {
 }
 
 #[test]
-fn unfinished_handshakes_hold_a_part_of_the_memory_and_delay_nobody() {
+fn unfinished_handshakes_hold_a_part_and_delay_nobody() {
     const CONNECTIONS: usize = 5_000;
     allow_many_files();
     let authority = Authority::new();
@@ -108,7 +108,7 @@ fn unfinished_handshakes_hold_a_part_of_the_memory_and_delay_nobody() {
 }
 
 #[test]
-fn unfinished_commands_hold_the_memory_of_their_token_and_no_more() {
+fn unfinished_commands_hold_only_their_tokens_memory() {
     const CONNECTIONS: usize = 331;
     allow_many_files();
     let (server, limited, other) = served(Home::new(), &[]);
@@ -144,7 +144,7 @@ fn unfinished_commands_hold_the_memory_of_their_token_and_no_more() {
 }
 
 #[test]
-fn answers_that_nobody_takes_hold_the_memory_of_their_token_and_no_more() {
+fn unread_answers_hold_only_their_tokens_memory() {
     const CONNECTIONS: usize = 60;
     let home = Home::new();
     let deaf = home.token("deaf", "ids", "*", &[]);
@@ -183,7 +183,7 @@ fn answers_that_nobody_takes_hold_the_memory_of_their_token_and_no_more() {
 }
 
 #[test]
-fn connections_of_a_token_end_with_its_memory_and_leave_those_of_others() {
+fn connections_of_a_token_end_with_its_memory() {
     allow_many_files();
     let home = Home::new();
     let admin = home.token("admin", "admin", "*", &[]);

@@ -62,7 +62,7 @@ fn said(server: &Server, what: &str) -> usize {
 }
 
 #[test]
-fn a_store_that_is_away_past_the_ttl_is_said_once_and_so_is_its_return() {
+fn a_store_away_past_the_ttl_is_logged_once() {
     let redis = RedisServer::start();
     let server = start(&redis);
     assert_eq!(ready(&server), "ready\n");
@@ -118,7 +118,7 @@ fn a_pipeline_waits_once_for_ids_that_do_not_come() {
 }
 
 #[test]
-fn a_store_that_forgot_is_said_once_with_how_long_it_takes() {
+fn a_store_that_forgot_is_logged_once() {
     let redis = RedisServer::start();
     let server = start(&redis);
     assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");

@@ -155,7 +155,7 @@ fn a_second_signal_does_not_wait_for_the_store() {
 }
 
 #[test]
-fn a_store_that_does_not_answer_does_not_keep_the_server_longer_than_its_grace() {
+fn a_stuck_store_delays_the_end_by_the_grace_alone() {
     let mut server = Server::start_with(Home::new(), &["--grace=1s"]);
     let store = server.home().path("state/randflake/leases.db");
     let busy = Connection::open(store).unwrap();

@@ -91,7 +91,7 @@ pub(crate) fn install(home: &Home, certified: &Certified) {
 }
 
 #[test]
-fn connections_are_encrypted_and_certificates_are_read_again() {
+fn certificates_are_read_again() {
     let [first, second] = [Authority::new(), Authority::new()];
     let home = Home::new();
     install(&home, &first.server());
@@ -186,7 +186,7 @@ fn why_a_client_s_certificate_is_refused_is_told() {
 }
 
 #[test]
-fn connections_end_when_their_authority_is_not_accepted_any_more() {
+fn connections_of_a_removed_authority_end() {
     let [servers, former, next] = [Authority::new(), Authority::new(), Authority::new()];
     let home = Home::new();
     install(&home, &servers.server());
@@ -238,7 +238,7 @@ fn connections_end_when_their_authority_is_not_accepted_any_more() {
 /// The lines of the guides, as they stand; their certificates are for one of these names. A client
 /// with rustls is the strictest.
 #[test]
-fn certificates_of_openssl_as_in_the_guides_serve_strict_clients() {
+fn certificates_of_the_guides_serve_strict_clients() {
     let guides = [
         include_str!("../../../../docs/serve.md"),
         include_str!("../../../../docs/deploy/README.md"),

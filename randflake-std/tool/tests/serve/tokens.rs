@@ -10,7 +10,7 @@ use crate::server::{Home, Server, wait_until};
 
 /// A pipeline, or a transaction, may take minutes: for ids of the seconds to come, or for a store that is busy.
 #[test]
-fn a_token_that_is_revoked_ends_in_the_middle_of_a_pipeline() {
+fn a_revoked_token_ends_within_a_pipeline() {
     /// Of 131,072 that a node id has in a second.
     const NEXT: [&str; 6] = ["ID.NEXT", "default", "COUNT", "100000", "FORMAT", "raw"];
     const MANY: usize = 60;
@@ -93,7 +93,7 @@ fn connections_of_a_revoked_token_end_by_themselves() {
 
 /// `cp` and editors empty a file before they write it, and a full disk leaves it so.
 #[test]
-fn a_file_that_is_emptied_revokes_all_is_told_and_open_connections_outlive_the_accident() {
+fn an_emptied_file_of_tokens_revokes_until_restored() {
     let home = Home::new();
     let token = home.token("shop", "ids", "default", &[]);
     home.token("old", "ids", "default", &["--expires", "2999-12-31"]);
@@ -128,7 +128,7 @@ fn a_file_that_is_emptied_revokes_all_is_told_and_open_connections_outlive_the_a
 }
 
 #[test]
-fn what_changes_in_the_file_counts_for_open_connections() {
+fn changed_tokens_count_for_open_connections() {
     let home = Home::new();
     let first = home.token("first", "ids", "default", &[]);
     let server = Server::start_with(home, &["--tokens", "tokens"]);

@@ -25,7 +25,7 @@ fn refused(client: &mut Client, words: &[&str], count: usize) -> usize {
 }
 
 #[test]
-fn commands_without_ids_have_a_quota_and_leave_that_of_ids() {
+fn commands_without_ids_have_their_own_quota() {
     /// At 100 a second they would have to take over ten seconds.
     const MANY: usize = 1_200;
     let (server, token) = served("10");
@@ -87,7 +87,7 @@ fn requests_that_are_wrong_or_not_allowed_count_too() {
 }
 
 #[test]
-fn descriptions_count_as_ten_requests_and_never_as_more_than_a_second() {
+fn descriptions_count_as_ten_but_at_most_a_second() {
     let (server, token) = served("100");
     let mut client = server.connect_as(&token);
     assert!(client.ask(&["INFO"]).contains("namespace_default"));

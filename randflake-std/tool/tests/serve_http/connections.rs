@@ -58,7 +58,7 @@ fn a_client_that_sends_no_more_gets_its_answer() {
 }
 
 #[test]
-fn an_idle_connection_is_closed_when_its_client_was_told() {
+fn an_idle_connection_closes_after_its_timeout() {
     let server = Server::start_with(&["--idle", "2s"]);
     let mut kept = server.connect();
     for _ in 0..4 {
@@ -76,7 +76,7 @@ fn an_idle_connection_is_closed_when_its_client_was_told() {
 
 /// `option httpchk` of `HAProxy`, and other checks that are no browser's.
 #[test]
-fn health_checks_of_http_1_0_without_a_host_are_answered() {
+fn health_checks_of_http_1_0_are_answered() {
     let server = Server::start();
     for path in ["/healthz", "/readyz"] {
         let request = format!("GET {path} HTTP/1.0\r\n\r\n");
@@ -137,7 +137,7 @@ fn who_has_no_right_is_told_before_the_body() {
 }
 
 #[test]
-fn who_never_ends_a_head_is_cut_off_and_disturbs_nobody() {
+fn unfinished_heads_are_cut_off_and_delay_nobody() {
     let server = Server::start();
     let [mut kept, mut half] = [(); 2].map(|()| server.connect());
     for stream in [&mut kept, &mut half] {
@@ -204,7 +204,7 @@ fn who_takes_no_answer_is_cut_off() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn who_asks_and_leaves_gets_no_more_of_the_store_than_others() {
+fn clients_that_leave_get_no_more_of_the_store() {
     const CLIENTS: u64 = 40;
     let server = Server::start();
     let path = server.path("state/randflake/leases.db");

@@ -90,7 +90,7 @@ fn every_reference_leads_to_something() {
 
 /// To JSON Schema `1.0` is an integer, and no schema says otherwise: the text has to.
 #[test]
-fn integers_have_neither_fraction_nor_exponent_as_the_description_says() {
+fn integers_have_no_fraction_and_no_exponent() {
     let server = Server::start();
     let description = server.get("/openapi.json").json(200);
     let text = description["info"]["description"].as_str().unwrap();
@@ -242,7 +242,7 @@ fn names(text: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn rules_tests_and_dashboard_name_series_that_are_there_from_the_start() {
+fn rules_and_dashboard_name_exported_series() {
     let server = Server::start();
     // The handle's thread reports once it runs.
     let mut asked = (0..1_000).map(|_| server.get("/metrics"));

@@ -125,7 +125,7 @@ fn a_device_accepts_the_tickets_of_its_lease() {
 
 /// Firmware of 64-bit ids would issue others in this namespace.
 #[test]
-fn a_ticket_of_53_bit_ids_is_for_devices_of_such_alone() {
+fn tickets_of_53_bit_ids_are_for_such_devices() {
     let server = Server::start_with(&["--layout", "randflake53", "--namespace", "default"]);
     let device = r#"{"device":"d0e5","counter":0}"#;
     server.post("/v1/devices", device).json(200);
@@ -167,7 +167,7 @@ fn lease_all(server: &Server, token: &str) -> usize {
 }
 
 #[test]
-fn a_client_that_takes_all_it_gets_leaves_node_ids_to_new_servers() {
+fn greedy_clients_leave_node_ids_to_new_servers() {
     let tenant = (["tenant", "leases", "events"], &ANY_RATE[..]);
     let (server, tokens) = Server::with_token_options(&[tenant]);
     let tenant = &tokens[0];

@@ -33,7 +33,7 @@ fn a_server_whose_log_is_on_a_full_disk_serves_on() {
 }
 
 #[test]
-fn lines_begin_with_the_time_unless_they_are_in_the_journal() {
+fn log_lines_begin_with_the_time_outside_journals() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     // What was said of an option that is missing, the variable being that of another file than

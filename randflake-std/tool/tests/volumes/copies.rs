@@ -41,7 +41,7 @@ fn inode(path: &Path) -> u64 {
 }
 
 #[test]
-fn a_copy_on_another_volume_is_refused_while_the_original_is_there() {
+fn a_copy_beside_its_original_is_refused() {
     let [here, there] = [Disk::new(16), Disk::new(16)];
     let [original, copied] = [&here, &there].map(|disk| disk.path().join("store/leases.db"));
     let mut store = open_new(&original);
@@ -60,7 +60,7 @@ fn a_copy_on_another_volume_is_refused_while_the_original_is_there() {
 
 /// Each container sees its copy where the original was.
 #[test]
-fn a_copy_on_another_volume_under_the_same_path_is_quarantined() {
+fn a_copy_under_the_same_path_is_quarantined() {
     let [here, there] = [Disk::new(16), Disk::new(16)];
     let original = here.path().join("store/leases.db");
     acquire(&mut open_new(&original)).unwrap();
@@ -74,7 +74,7 @@ fn a_copy_on_another_volume_under_the_same_path_is_quarantined() {
 
 /// The new files get the old ones' inode numbers.
 #[test]
-fn a_folder_restored_under_a_holder_is_noticed_by_who_starts_next() {
+fn a_restored_folder_is_noticed_at_the_next_start() {
     const RUNS: usize = 10;
     let disk = Disk::new(16);
     let mut same = 0;

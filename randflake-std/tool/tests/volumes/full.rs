@@ -63,7 +63,7 @@ fn a_full_disk_loses_no_lease() {
 
 /// An empty file that is left would refuse the next try, since no key is overwritten.
 #[test]
-fn a_key_and_a_token_that_find_no_room_are_made_once_there_is_some() {
+fn keys_and_tokens_are_made_once_there_is_room() {
     enter_private_mounts();
     let folder = tempfile::tempdir().unwrap();
     let mut mount = Command::new("mount");

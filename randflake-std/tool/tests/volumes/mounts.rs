@@ -44,7 +44,7 @@ fn a_database_mounted_alone_is_refused() {
 }
 
 #[test]
-fn a_mounted_directory_is_one_store_with_the_directory_itself() {
+fn a_mounted_directory_is_the_same_store() {
     enter_private_mounts();
     let [host, container] = [(); 2].map(|()| TempDir::new().unwrap());
     let open = |folder: &TempDir| {

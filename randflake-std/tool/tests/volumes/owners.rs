@@ -58,7 +58,7 @@ fn a_key_of_another_user_is_refused() {
 }
 
 #[test]
-fn a_key_through_another_users_link_or_in_their_directory_is_refused() {
+fn keys_behind_other_users_links_are_refused() {
     let folder = TempDir::new().unwrap();
     let key = key_in(folder.path());
     let link = folder.path().join("link");
@@ -71,7 +71,7 @@ fn a_key_through_another_users_link_or_in_their_directory_is_refused() {
 }
 
 #[test]
-fn a_key_in_a_directory_that_others_may_change_is_refused() {
+fn keys_in_directories_others_may_change_are_refused() {
     let folder = TempDir::new().unwrap();
     let key = key_in(folder.path());
     for (mode, is_allowed) in [(0o1777, true), (0o770, true), (0o755, true), (0o777, false)] {
@@ -147,7 +147,7 @@ fn a_directory_that_cannot_be_written_is_named() {
 /// As Kubernetes mounts a secret for a pod with an `fsGroup`: links in a sticky directory, and a file of root's that the
 /// group may read.
 #[test]
-fn a_key_that_kubernetes_mounts_is_read_by_the_pods_user_alone() {
+fn kubernetes_keys_are_read_by_the_pods_user_alone() {
     let folder = TempDir::new().unwrap();
     let volume = folder.path().join("volume");
     let version = volume.join("..2026_11_20");
@@ -183,7 +183,7 @@ fn a_key_that_kubernetes_mounts_is_read_by_the_pods_user_alone() {
 
 /// As Kubernetes and Docker mount a secret unless told otherwise: all may read it, and nobody can change that.
 #[test]
-fn a_key_that_all_may_read_in_a_read_only_mount_is_read_with_a_warning() {
+fn world_readable_keys_in_read_only_mounts_warn() {
     enter_private_mounts();
     let folder = TempDir::new().unwrap();
     let mount = folder.path().join("mount");
@@ -255,7 +255,7 @@ fn a_store_of_another_user_is_refused() {
 
 /// As Kubernetes gives a volume to a pod with an `fsGroup`: root's, with the setgid bit, all files for the group too.
 #[test]
-fn a_file_that_a_group_may_write_to_is_used_on_a_volume_of_that_group_alone() {
+fn group_writable_files_need_the_groups_volume() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("leases.db");
     let open = || SqliteStore::open(&path, &namespace("orders"));
@@ -288,7 +288,7 @@ fn a_file_that_a_group_may_write_to_is_used_on_a_volume_of_that_group_alone() {
 }
 
 #[test]
-fn an_assigned_node_ids_file_of_another_user_is_refused() {
+fn node_id_files_of_other_users_are_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("node");
     let open = || StaticStore::open(&path, NodeIdSource::Given(7), &namespace("orders"));

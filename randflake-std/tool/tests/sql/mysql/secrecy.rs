@@ -186,7 +186,7 @@ fn the_key_is_in_no_log() {
 }
 
 #[test]
-fn the_key_of_tags_is_in_no_log_and_the_secret_nowhere() {
+fn the_tag_key_is_in_no_log_the_secret_nowhere() {
     let (database, mut client) = Database::with_tagged_orders(&LOGS);
     client
         .query_drop("SELECT randflake_orders.is_tagged(randflake_orders.make_uuid(1, 1))")

@@ -115,7 +115,7 @@ fn a_column_of_16_bytes_keeps_every_bit() {
 
 /// Why the guide says `BINARY(16)`. A server that keeps all of them makes this fail, and the guide is to be changed then.
 #[test]
-fn the_type_uuid_changes_those_whose_ninth_byte_is_0x80() {
+fn type_uuid_changes_those_of_ninth_byte_0x80() {
     let (_database, mut client) = Database::with_tagged_orders(&[]);
     let uuids = uuids([1, 2]);
     let create = "CREATE TABLE typed (place INT PRIMARY KEY, id UUID)";

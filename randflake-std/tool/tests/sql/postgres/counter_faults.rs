@@ -192,7 +192,7 @@ fn a_promoted_standby_repeats_no_id() {
 
 /// Replication brings rows, and no values of sequences.
 #[test]
-fn a_promoted_logical_replica_waits_until_it_is_resumed() {
+fn promoted_logical_replicas_wait_until_resumed() {
     let database = with_invoices(&["wal_level=logical"]);
     let mut client = database.client();
     let mut issued = ids(&mut client, INSERT, 100);
@@ -283,7 +283,7 @@ fn an_older_copy_of_the_servers_files_repeats_no_id() {
 
 /// Without these the counter would not notice anything: it is not made.
 #[test]
-fn a_server_that_does_not_say_what_it_is_gets_no_counter() {
+fn an_unidentified_server_gets_no_counter() {
     let database = Database::start();
     let mut client = database.client();
     client

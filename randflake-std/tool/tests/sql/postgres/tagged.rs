@@ -196,7 +196,7 @@ fn a_retired_key_is_refused() {
 
 /// The namespace's ids are read by another schema, which has the secret of the number.
 #[test]
-fn the_id_of_a_uuid_is_read_with_the_secret_of_its_number() {
+fn ids_of_uuids_are_read_with_their_numbers_secret() {
     let (database, mut client) = Database::with_tagged_orders(&[]);
     let arguments = [
         "--namespace",
