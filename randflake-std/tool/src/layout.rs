@@ -1,17 +1,14 @@
-//! The option `--layout`: its help, its syntax, and the codec and lease terms that follow from it.
+//! The option `--layout`: its help, its syntax, and the lease terms that follow from it.
 
 use core::str::FromStr;
 use core::time::Duration;
 
 use randflake_std::date::utc;
-use randflake_std::lease::KeyCheck;
 use randflake_std::randflake_core::LAYOUTS;
-use randflake_std::randflake_core::{Cipher, Codec, LayoutError, LayoutFields, LayoutSpec};
-use randflake_std::{Layout, Randflake, Secret};
+use randflake_std::randflake_core::{LayoutError, LayoutFields, LayoutSpec};
+use randflake_std::{Layout, Randflake};
 
 use crate::failure::Failure;
-use crate::secret::SecretArgs;
-use crate::store::StoreArgs;
 use randflake_common::date;
 use randflake_common::layout::{IdEncryption, preset};
 use randflake_common::number::{check, wrong};
@@ -245,21 +242,6 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
 }
 
 impl LayoutChoice {
-    /// The check value of the key that encrypts the ids; `None` if that is a secret which is not known here.
-    pub(crate) fn known_key_check(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
-        if !self.form.is_encrypted() {
-            return Ok(Some(KeyCheck::Plain));
-        }
-        // Read and not made: a command that only compares must leave no secret behind.
-        let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| self.key_check(&secret)))
-    }
-
-    /// The check value of ids under a secret.
-    pub(crate) fn key_check(&self, secret: &Secret) -> KeyCheck {
-        KeyCheck::of(&self.form.cipher(secret))
-    }
-
     pub(crate) fn spec(&self) -> LayoutSpec {
         self.spec
     }
@@ -343,25 +325,5 @@ impl LayoutChoice {
             "{times}: make new ones with another epoch{example} or in another layout; the ids that exist can still be \
              read"
         )))
-    }
-
-    /// The codec, with the secret if the ids are encrypted.
-    pub(crate) fn codec(
-        &self,
-        secret: &SecretArgs,
-    ) -> Result<Codec<LayoutSpec, Option<Cipher>>, Failure> {
-        let key = self.form.is_encrypted().then(|| secret.read());
-        let cipher = key.transpose()?.and_then(|key| self.form.cipher(&key));
-        Ok(Codec::new(self.spec, cipher))
-    }
-
-    /// The cipher for new ids, whose secret is made if there is none; `None` for plain ids.
-    pub(crate) fn cipher_for_issuing(
-        &self,
-        secret: &SecretArgs,
-        store: &StoreArgs,
-    ) -> Result<Option<Cipher>, Failure> {
-        let key = self.form.is_encrypted().then(|| secret.read_or_make(store));
-        Ok(key.transpose()?.and_then(|key| self.form.cipher(&key)))
     }
 }

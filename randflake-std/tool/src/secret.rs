@@ -1,14 +1,17 @@
-//! The secret of ids: where it comes from, and how the first one is made.
+//! The secret of ids: where it comes from, how the first one is made, and the ciphers of layouts under it.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use randflake_std::lease::KeyCheck;
 use randflake_std::private_file::{self, Readers};
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{Secret, SecretError};
 
 use crate::failure::{Failure, say};
+use crate::layout::LayoutChoice;
 use crate::store::{self, StoreArgs};
 
 const VARIABLE: &str = "RANDFLAKE_KEY";
@@ -119,6 +122,47 @@ impl SecretArgs {
             Some(secret) => differ(&secret, ticket_key),
             None => Ok(()),
         }
+    }
+}
+
+/// The key that a layout's ids are encrypted with.
+impl LayoutChoice {
+    /// The check value of the key that encrypts the ids; `None` if that is a secret which is not known here.
+    pub(crate) fn known_key_check(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
+        if !self.form().is_encrypted() {
+            return Ok(Some(KeyCheck::Plain));
+        }
+        // Read and not made: a command that only compares must leave no secret behind.
+        let secret = secret.source()?.read()?;
+        Ok(secret.map(|secret| self.key_check(&secret)))
+    }
+
+    /// The check value of ids under a secret.
+    pub(crate) fn key_check(&self, secret: &Secret) -> KeyCheck {
+        KeyCheck::of(&self.form().cipher(secret))
+    }
+
+    /// The codec, with the secret if the ids are encrypted.
+    pub(crate) fn codec(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Codec<LayoutSpec, Option<Cipher>>, Failure> {
+        let key = self.form().is_encrypted().then(|| secret.read());
+        let cipher = key.transpose()?.and_then(|key| self.form().cipher(&key));
+        Ok(Codec::new(self.spec(), cipher))
+    }
+
+    /// The cipher for new ids, whose secret is made if there is none; `None` for plain ids.
+    pub(crate) fn cipher_for_issuing(
+        &self,
+        secret: &SecretArgs,
+        store: &StoreArgs,
+    ) -> Result<Option<Cipher>, Failure> {
+        let key = self
+            .form()
+            .is_encrypted()
+            .then(|| secret.read_or_make(store));
+        Ok(key.transpose()?.and_then(|key| self.form().cipher(&key)))
     }
 }
 

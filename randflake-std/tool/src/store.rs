@@ -3,19 +3,22 @@
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::env;
 use std::io::Read;
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use std::{env, path};
 
-use randflake_std::lease::{self, LeaseStore, Namespace, NamespaceList, StoreError, StoreUrl};
+use randflake_common::date;
+use randflake_std::date::span;
+use randflake_std::lease::{
+    LeaseStore, MAX_TTL_LIMIT, Namespace, NamespaceList, StoreError, StoreUrl,
+};
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::segment::{self, CounterError, CounterPlace};
+use randflake_std::segment::{CounterError, CounterPlace};
 use randflake_std::unstable::url::quoted;
-use randflake_std::{Randflake, private_file};
+use randflake_std::{Randflake, lease, private_file, segment};
 
 use crate::failure::{Failure, say};
 use crate::layout::{LayoutArgs, LayoutChoice};
-use crate::max_ttl::{self, NamedTtl};
 use crate::wait::WaitArgs;
 
 /// Longest URL in a file, in bytes: a file that was named by mistake is not read whole.
@@ -59,7 +62,7 @@ pub(crate) struct StoreArgs {
     /// Every command and program that leases in it must say the same. The variable RANDFLAKE_MAX_TTL and the option max_ttl
     /// of the store's URL, redis://HOST?max_ttl=15m, say it too; two that differ are refused. After a loss of data the store
     /// grants nothing for this long and 20 s.
-    #[arg(long, value_name = "TIME", value_parser = max_ttl::time)]
+    #[arg(long, value_name = "TIME", value_parser = longest_ttl)]
     max_ttl: Option<Duration>,
     /// Let the namespace take a secret that another namespace of the store has: ids of both may be equal
     ///
@@ -405,9 +408,9 @@ impl StoreArgs {
     pub(crate) fn max_ttl(&self) -> Result<Option<NamedTtl>, Failure> {
         let url = self.given_url()?.map(|url| url.parse::<StoreUrl>());
         let url = url.transpose()?.and_then(|url| url.max_ttl());
-        max_ttl::agreed([
+        agreed_max_ttl([
             self.max_ttl.map(|time| ("--max-ttl", time)),
-            max_ttl::variable()?,
+            max_ttl_variable()?,
             url.map(|time| ("the max_ttl of the store's URL", time)),
         ])
     }
@@ -550,6 +553,58 @@ pub(crate) fn state_directory() -> Result<PathBuf, Failure> {
 pub(crate) fn create_state_directory(path: &Path) -> Result<(), Failure> {
     private_file::create_directory(path)
         .map_err(|refusal| Failure::failed(format!("state directory {refusal}: {ALTERNATIVES}")))
+}
+
+const MAX_TTL_VARIABLE: &str = "RANDFLAKE_MAX_TTL";
+
+/// A longest TTL, after the place that says it.
+pub(crate) type NamedTtl = (&'static str, Duration);
+
+/// A longest TTL as people type it.
+pub(crate) fn longest_ttl(text: &str) -> Result<Duration, String> {
+    let time = date::duration(text)?;
+    // Refused while the arguments are read, so the message names the option and not the store.
+    if time.is_zero() || time > MAX_TTL_LIMIT {
+        return Err(
+            "a time above 0 and up to 14610 days is allowed, such as 90s, 15m or 1h".to_owned(),
+        );
+    }
+    Ok(time)
+}
+
+/// The longest TTL that the environment says.
+fn max_ttl_variable() -> Result<Option<NamedTtl>, Failure> {
+    // Not by clap: it would let the option win over a variable that differs.
+    let Some(text) = env::var_os(MAX_TTL_VARIABLE) else {
+        return Ok(None);
+    };
+    let time = longest_ttl(&text.to_string_lossy());
+    let time = time.map_err(|why| Failure::usage(format!("{MAX_TTL_VARIABLE}: {why}")))?;
+    Ok(Some((MAX_TTL_VARIABLE, time)))
+}
+
+/// The longest TTL of a namespace by the first of several places that say it, if all that do say the same.
+///
+/// It is a term of the namespace: a process that waited out a shorter one after a loss of data would repeat ids. So two
+/// places that differ are refused; a precedence would hide which of them counts.
+pub(crate) fn agreed_max_ttl(
+    places: impl IntoIterator<Item = Option<NamedTtl>>,
+) -> Result<Option<NamedTtl>, Failure> {
+    let mut places = places.into_iter().flatten();
+    let Some(first) = places.next() else {
+        return Ok(None);
+    };
+    // Times are compared and not texts: 15m and 900s agree.
+    let Some(other) = places.find(|(_, time)| *time != first.1) else {
+        return Ok(Some(first));
+    };
+    let named = |(place, time): NamedTtl| format!("{} by {place}", span(time));
+    Err(Failure::usage(format!(
+        "the longest TTL is {} and {}: it is fixed when the namespace is created, so say it in one place, or the same in \
+         all",
+        named(first),
+        named(other)
+    )))
 }
 
 #[cfg(test)]

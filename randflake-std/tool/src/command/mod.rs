@@ -3,7 +3,6 @@
 //! Each has `Args`, whose doc comments are the help texts, and `run`. It prints through `crate::output` and fails with a
 //! `Failure`; only `generate` and `segment` watch for signals, as only they hold something for longer than a call.
 
-mod bits;
 pub(crate) mod compose;
 pub(crate) mod convert;
 pub(crate) mod doctor;
@@ -20,9 +19,6 @@ mod manual;
 mod rounded;
 pub(crate) mod segment;
 #[cfg(feature = "serve")]
-pub(crate) mod serve;
-#[cfg(not(feature = "serve"))]
-#[path = "no_serve.rs"]
 pub(crate) mod serve;
 pub(crate) mod sql;
 mod table;
@@ -74,6 +70,49 @@ impl CliCommand {
             Self::Serve(command) => command.run(),
             Self::Completions(args) => args.run(root()),
             Self::Man(args) => args.run(root()),
+        }
+    }
+}
+
+/// The commands of `serve` in a build without it: they say how to get one that has them.
+#[cfg(not(feature = "serve"))]
+pub(crate) mod serve {
+    use std::ffi::OsString;
+
+    use clap::Subcommand;
+
+    use crate::failure::Failure;
+
+    #[derive(Debug, Subcommand)]
+    pub(crate) enum ServeCommand {
+        // Hidden from the help, but recognised: "unrecognized subcommand" would read like a mistake in the guide.
+        /// Not in this build
+        #[command(hide = true)]
+        Serve(Anything),
+        /// Not in this build
+        #[command(hide = true)]
+        Token(Anything),
+    }
+
+    /// Any arguments at all, `--help` among them.
+    #[derive(Debug, clap::Args)]
+    #[command(disable_help_flag = true)]
+    pub(crate) struct Anything {
+        // Whatever follows is accepted, so that the reason is this build and not the first option.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        _arguments: Vec<OsString>,
+    }
+
+    impl ServeCommand {
+        pub(crate) fn run(&self) -> Result<(), Failure> {
+            let name = match self {
+                Self::Serve(_) => "serve",
+                Self::Token(_) => "token",
+            };
+            Err(Failure::usage(format!(
+                "this randflake was built without `{name}`: `cargo install randflake --locked` has it, and in a clone \
+                 `cargo install --locked --path randflake-std/tool`"
+            )))
         }
     }
 }

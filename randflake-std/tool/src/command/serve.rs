@@ -18,9 +18,8 @@ use super::lease::TicketKeyArgs;
 use super::token::TokenArgs;
 use crate::failure::Failure;
 use crate::layout::LayoutChoice;
-use crate::max_ttl;
 use crate::secret::{self, SecretArgs};
-use crate::store::{LeaseArgs, StoreArgs};
+use crate::store::{LeaseArgs, StoreArgs, agreed_max_ttl, longest_ttl};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCommand {
@@ -339,7 +338,7 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
         .map_err(Failure::failed)?;
     let key = words.take("key-file");
     let longest = words.take("max-ttl");
-    let longest = longest.map(|text| max_ttl::time(&text));
+    let longest = longest.map(|text| longest_ttl(&text));
     let longest = longest
         .transpose()
         .map_err(|why| Failure::failed(format!("max-ttl: {why}")))?;
@@ -374,7 +373,7 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
     };
     let mut namespace = store.named(&name, layout.spec())?;
     let longest = longest.map(|time| ("max-ttl of this line", time));
-    if let Some((_, longest)) = max_ttl::agreed([longest, store.max_ttl()?])? {
+    if let Some((_, longest)) = agreed_max_ttl([longest, store.max_ttl()?])? {
         namespace = namespace.with_max_ttl(longest);
     }
     if shares_secret {

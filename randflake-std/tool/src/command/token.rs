@@ -8,8 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use randflake_common::date;
-use randflake_common::date::now;
+use randflake_common::date::{self, now};
 use randflake_common::number::within;
 use randflake_serve::tokens::{self, Pattern, Scope, TokenLine, TokenSecret, TokensFile, name};
 use randflake_std::date::{span, utc};

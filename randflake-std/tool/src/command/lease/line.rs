@@ -16,10 +16,10 @@ use randflake_std::private_file;
 use randflake_std::randflake_core::LeaseError;
 use serde::Serialize;
 
+use super::check::Dump;
 use super::devices::Ledger;
-use super::dump::Dump;
+use super::factory::ImageFormat;
 use super::factory::{DeviceKey, FactoryArgs, GRANT_LEN, GrantPlace, grant, read_grant};
-use super::flash_image::ImageFormat;
 use super::provision::unix;
 use crate::failure::{Failure, say};
 use crate::output::stdout;

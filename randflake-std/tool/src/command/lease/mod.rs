@@ -1,20 +1,15 @@
 //! The command `randflake lease`, and its subcommands by topic.
 //!
-//! `factory` writes the memory of a device, `dump` reads a file of one, and `region` finds the pages of a horizon there.
+//! `factory` writes the memory of a device, and `check` reads it.
 
 mod administration;
 mod check;
 mod devices;
-mod dump;
 mod factory;
-mod flash_image;
 mod grants;
 mod line;
 mod listing;
-mod next_key;
 mod provision;
-mod region;
-mod release;
 
 use clap::Subcommand;
 
@@ -34,7 +29,7 @@ pub(crate) struct LeaseCommandArgs {
 enum LeaseCommand {
     Acquire(grants::LeaseAcquireArgs),
     Renew(grants::LeaseRenewArgs),
-    Release(release::LeaseReleaseArgs),
+    Release(grants::LeaseReleaseArgs),
     List(listing::LeaseListArgs),
     Status(listing::LeaseStatusArgs),
     Namespaces(listing::LeaseNamespacesArgs),
@@ -42,7 +37,7 @@ enum LeaseCommand {
     Quarantine(administration::LeaseQuarantineArgs),
     Init(administration::LeaseInitArgs),
     Upgrade(administration::LeaseUpgradeArgs),
-    NextKey(next_key::LeaseNextKeyArgs),
+    NextKey(administration::LeaseNextKeyArgs),
     Ticket(devices::LeaseTicketArgs),
     Device(devices::LeaseDeviceArgs),
     Provision(provision::LeaseProvisionArgs),

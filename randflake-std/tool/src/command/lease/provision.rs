@@ -10,9 +10,9 @@ use randflake_std::private_file;
 use randflake_std::randflake_core::{LayoutSpec, Lease};
 
 use super::devices::Ledger;
+use super::factory::ImageFormat;
+use super::factory::first_horizon;
 use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant};
-use super::flash_image::ImageFormat;
-use super::region::first_horizon;
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::store::LeaseArgs;

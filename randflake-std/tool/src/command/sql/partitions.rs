@@ -8,8 +8,7 @@ use randflake_common::date;
 use randflake_std::date::utc;
 use randflake_std::randflake_core::LayoutSpec;
 
-use super::template;
-use super::template::{TermsArgs, sign_tick};
+use super::template::{self, TermsArgs, sign_tick};
 use crate::failure::Failure;
 use crate::output::stdout;
 

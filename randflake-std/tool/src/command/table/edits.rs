@@ -5,9 +5,9 @@ use randflake_common::layout::IdEncryption;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{AnyLayout, Id};
 
-use super::args::{Format, TableArgs};
 use super::formats::{Column, DecodedId, Times};
-use super::run::{Edit, NoId, RowText};
+use super::{Edit, NoId, RowText};
+use super::{Format, TableArgs};
 use crate::command::convert::Conversion;
 use crate::command::input::IdArgs;
 use crate::command::rounded::Rounded;

@@ -13,7 +13,7 @@ use randflake_std::lease::MysqlStore;
 use zeroize::Zeroizing;
 
 use super::super::template::fill;
-use super::checks::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
+use super::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
 use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 

@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Error};
 
 use super::super::dialects::common_values;
 use super::super::template::fill;
-use super::checks::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
+use super::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
 use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 

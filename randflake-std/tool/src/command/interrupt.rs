@@ -2,17 +2,9 @@
 //!
 //! Without this a run that is ended would keep its node ids leased for up to a TTL.
 
-#[cfg(unix)]
-mod unix;
-#[cfg(unix)]
-use unix::watch;
-#[cfg(not(unix))]
-mod other;
-#[cfg(not(unix))]
-use other::watch;
-
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::time::Duration;
+use std::io;
 use std::process;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -110,4 +102,28 @@ impl SignalState {
     fn release(&self) -> MutexGuard<'_, Option<Release>> {
         self.release.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Calls `raise` with the number of each signal, in a thread.
+#[cfg(unix)]
+fn watch(raise: impl Fn(u8) + Send + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    // Through a pipe to a thread, since almost nothing may be called in a signal handler itself.
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                raise(u8::try_from(signal).unwrap_or_default());
+            }
+        })?;
+    Ok(())
+}
+
+/// Without Unix signals an ended run does not release its leases, which expire.
+#[cfg(not(unix))]
+fn watch(_: impl Fn(u8) + Send + 'static) -> io::Result<()> {
+    Ok(())
 }
