@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use core::time::Duration;
 use std::env;
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 
@@ -184,4 +185,22 @@ impl Connection {
         }
         String::from_utf8(line).unwrap().trim_end().to_owned()
     }
+}
+
+/// Runs a statement on a database in a file, and prints the values of its rows.
+pub(crate) fn sqlite(file: &str, statement: &str) {
+    let database = rusqlite::Connection::open(file).unwrap();
+    let mut statement = database.prepare(statement).unwrap();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        show(format!("{}\n", row.get::<_, String>(0).unwrap()));
+    }
+}
+
+/// Locks a file until it is killed, and makes `locked` once it has the lock.
+pub(crate) fn lock(file: &str) {
+    let lock = File::open(file).unwrap();
+    lock.lock().unwrap();
+    File::create("locked").unwrap();
+    std::thread::sleep(LIMIT * 60);
 }

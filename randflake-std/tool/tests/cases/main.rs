@@ -1,4 +1,5 @@
-//! Transcripts of the command line, and of clients of `randflake serve`: see `runner.rs`.
+//! Transcripts of the command line, and of clients of `randflake serve`: see `runner.rs`. The program of these tests is also
+//! what a shell lacks: a client of the server, of SQLite, of locks.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,6 +28,10 @@ fn main() {
     match words[..] {
         ["--http", ref words @ ..] => client::http(words),
         ["--resp", ref words @ ..] => client::resp(words),
+        ["--sqlite", file, statement] => client::sqlite(file, statement),
+        ["--lock", file] => client::lock(file),
+        #[cfg(unix)]
+        ["--socket", path] => drop(std::os::unix::net::UnixListener::bind(path).unwrap()),
         _ => FOLDER.run(),
     }
 }

@@ -30,3 +30,68 @@ old() {
         { [ $age -lt 600 ] && [ $age -ge -5 ]; } || echo "$time"
     done
 }
+
+# Ends all that the section has started.
+SERVERS= HOLDERS= FD=6
+trap 'kill $SERVERS 2>/dev/null; kill -KILL $HOLDERS 2>/dev/null' EXIT
+
+# Starts a command with the key, as process $HOLDER. Its output is read from the open file $FD.
+piped() {
+    # The shell has names for files up to 9.
+    FD=$((FD % 6 + 4))
+    rm -f pipe.$FD
+    mkfifo pipe.$FD
+    RANDFLAKE_KEY=$KEY randflake "$@" >pipe.$FD 2>piped.err </dev/null &
+    HOLDER=$!
+    HOLDERS="$HOLDERS $HOLDER"
+    eval "exec $FD<pipe.$FD"
+}
+
+# Starts `generate` for more ids than anybody reads, so that it goes on holding its leases. Its first id is $ID.
+hold() {
+    piped generate -n 1000000000 "$@"
+    read -r ID <&$FD
+}
+
+# Kills the holder, as `kill -9` does.
+kill_holder() {
+    kill -KILL $HOLDER
+    wait $HOLDER 2>/dev/null || :
+}
+
+# Waits until the holder has ended, and shows what it said, and its exit status.
+ended() {
+    status=0
+    wait $HOLDER || status=$?
+    sed '/^randflake: note: the leases of this secret are on this machine alone/d; s/^/! /' piped.err
+    [ $status = 0 ] || echo "? $status"
+}
+
+# Reads no further, which ends the holder.
+stop_reading() {
+    eval "exec $FD<&-"
+    ended
+}
+
+# Waits until a command succeeds, as long as a machine may be slow.
+until_it() {
+    for try in $(seq 3000); do
+        "$@" >"$RUNS/until" 2>&1 && return
+        sleep 0.02
+    done
+    echo "$* has not succeeded"
+    return 1
+}
+
+# Another process has the lock of a file, until it is unlocked.
+locked() {
+    "$CLIENT" --lock "$1" &
+    LOCK=$!
+    HOLDERS="$HOLDERS $LOCK"
+    until_it [ -e locked ]
+}
+
+unlocked() {
+    kill -KILL $LOCK
+    wait $LOCK 2>/dev/null || :
+}

@@ -177,6 +177,7 @@ fn transcript(shell: &mut Command, prelude: &str, section: &str) -> String {
         .env("PATH", format!("{}:{path}", tools.display()))
         .env("RUNS", runs.path())
         .env("KEY", KEY)
+        .env("VERSION", env!("CARGO_PKG_VERSION"))
         .env(
             "GUIDES",
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs"),

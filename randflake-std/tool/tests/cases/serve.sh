@@ -5,21 +5,10 @@ serve() {
     LOG=log.$((COUNT = COUNT + 1))
     randflake serve --http 127.0.0.1:0 --resp 127.0.0.1:0 "$@" </dev/null >/dev/null 2>$LOG &
     SERVERS="$SERVERS $!"
-    trap 'kill $SERVERS' EXIT
     said "${READY-randflake: ready}"
     HTTP=$(sed -n 's/.*randflake: http at //p' $LOG)
     RESP=$(sed -n 's/.*randflake: resp at //p' $LOG)
     export HTTP RESP
-}
-
-# Waits until a command succeeds, as long as a machine may be slow.
-until_it() {
-    for try in $(seq 3000); do
-        "$@" >"$RUNS/until" 2>&1 && return
-        sleep 0.02
-    done
-    echo "$* has not succeeded"
-    return 1
 }
 
 # Waits until the server has said this, or has ended.

@@ -1,7 +1,7 @@
 //! Long inputs and outputs, which go in pieces: nothing is lost, doubled or split between them. And ids that were rounded
 
 use core::fmt::Write as _;
-use std::io::{Read, Write as _};
+use std::io::Write as _;
 
 use crate::user::{Answer, User, words};
 
@@ -51,39 +51,6 @@ fn line_ends_are_of_any_kind_and_the_last_is_optional() {
         assert_eq!(user.run_on(other.as_bytes(), &same).ok(), given, "{end:?}");
         let cut = other.trim_end();
         assert_eq!(user.run_on(cut.as_bytes(), &same).ok(), given, "{end:?}");
-    }
-}
-
-#[test]
-fn a_reader_that_has_enough_ends_a_conversion_quietly() {
-    let user = User::new();
-    let mut child = user.start(&["convert", "--from", "int", "--to", "hex"]);
-    let mut stdin = child.stdin.take().unwrap();
-    let given = lines(&numbers(100_000), "\n");
-    // It ends when the other side has gone.
-    let writer = std::thread::spawn(move || _ = stdin.write_all(given.as_bytes()));
-    let mut first = [0; 17];
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut first).unwrap();
-    assert_eq!(&first, b"0000000000000000\n");
-    drop(stdout);
-    writer.join().unwrap();
-    let answer = Answer::of(child.wait_with_output().unwrap());
-    assert_eq!(answer.ok(), "");
-}
-
-#[test]
-fn long_records_are_those_of_each_id_alone() {
-    let user = User::new();
-    let ids = user.run_keyed(&["generate", "-n", "5000"]).ok();
-    for shape in [&["inspect"][..], &["inspect", "--json"]] {
-        let all = user.run_on(ids.as_bytes(), shape).ok();
-        assert_eq!(all.lines().count(), 5_000);
-        for (id, line) in ids.lines().zip(all.lines()).step_by(701) {
-            // Two, for with one alone each field has a line.
-            let alone = user.run_keyed(&[shape, &[id, id]].concat()).ok();
-            assert_eq!(alone, format!("{line}\n{line}\n"));
-        }
     }
 }
 
@@ -150,25 +117,6 @@ fn long_tables_are_those_of_their_rows() {
     let line = "convert --csv --column 2 --no-header --from int --to int";
     let swapped = "\"a\nb\",5\n".repeat(30_000);
     assert!(on(&swapped, line).ok() == swapped);
-}
-
-#[test]
-fn a_reader_that_has_enough_ends_a_table_quietly() {
-    let user = User::new();
-    let mut child = user.start(&words("inspect --csv --column id --from int"));
-    let mut stdin = child.stdin.take().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    stdin
-        .write_all(&[&b"id\n"[..], &b"5\n".repeat(100_000)].concat())
-        .unwrap();
-    let mut first = [0; 27];
-    stdout.read_exact(&mut first).unwrap();
-    assert_eq!(&first, b"id,time_utc,node,sequence\n5");
-    drop(stdout);
-    // It ends though its own input goes on.
-    let answer = Answer::of(child.wait_with_output().unwrap());
-    assert_eq!(answer.ok(), "");
-    drop(stdin);
 }
 
 #[cfg(target_os = "linux")]

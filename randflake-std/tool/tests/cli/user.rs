@@ -178,16 +178,6 @@ impl Endless {
         ids
     }
 
-    pub(crate) fn process_id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Does not read any further.
-    pub(crate) fn stop_reading(self) -> Answer {
-        drop(self.ids);
-        Answer::of(self.child.wait_with_output().unwrap())
-    }
-
     /// Kills the process, as `kill -9` does.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
@@ -246,16 +236,6 @@ impl Answer {
 /// Whether a line says that the leases of a given secret are this machine's alone.
 pub(crate) fn is_note_of_local_leases(line: &str) -> bool {
     line.starts_with("randflake: note: the leases of this secret are on this machine alone")
-}
-
-/// Whether a line says that a quarantine has begun: of 320 s, the longest TTL and 20 s, of which some are over
-/// where the machine is slow.
-pub(crate) fn tells_of_a_quarantine(line: &str) -> bool {
-    let words: Vec<_> = line.split([' ', ',']).collect();
-    // Whole minutes are one word, others two.
-    let spans = words.windows(1).chain(words.windows(2));
-    let mut spans = spans.filter_map(|words| humantime::parse_duration(&words.join(" ")).ok());
-    line.contains("nothing") && spans.any(|span| (30..=320).contains(&span.as_secs()))
 }
 
 /// The words of a line.

@@ -232,3 +232,11 @@ fn partitions_are_of_a_layouts_times_and_no_others() {
         }
     }
 }
+
+#[test]
+fn the_help_names_every_layout() {
+    let help = User::new().run(&["inspect", "-h"]).ok();
+    for (name, _) in LAYOUTS {
+        assert!(help.contains(name), "{name}: {help}");
+    }
+}
