@@ -23,7 +23,6 @@ mod clock;
 mod codec;
 mod error;
 mod feistel;
-mod first_ready;
 mod generator;
 mod horizon;
 mod id;
@@ -81,10 +80,9 @@ pub use word::{AtomicWord, ConstWord, LocalWord};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::block::{Block, BlockBudget};
-    pub use crate::first_ready::first_ready_within;
-    pub use crate::generator::{Strict, Tolerance};
+    pub use crate::generator::{Strict, Tolerance, first_ready_within};
+    pub use crate::segment::SegmentLength;
     pub use crate::segment::buffer::{PutError, SegmentBuffer};
-    pub use crate::segment::length::SegmentLength;
     pub use crate::sequencer::Run;
     pub use crate::word::Word;
 }

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display, Formatter};
 
-use super::layout::out_of_range;
+use super::out_of_range;
 
 /// Error of making a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! `Id`, the public 64-bit id, and its kinds.
 
 mod kind;
-mod stored_raw;
 
 use core::cmp::Ordering;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -12,8 +11,7 @@ use core::str::FromStr;
 use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 
 use kind::MAX_PREFIX_LEN;
-pub use kind::{Any, Any53, Bits53, Bits64, Kind, Width};
-pub use stored_raw::{StoredPlain, StoredRaw};
+pub use kind::{Any, Any53, Bits53, Bits64, Kind, StoredPlain, StoredRaw, Width};
 
 /// Public 64-bit id, as users see it and databases store it. One word.
 ///

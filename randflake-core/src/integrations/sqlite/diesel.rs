@@ -10,7 +10,7 @@ use ::diesel::serialize::{self, IsNull, Output, ToSql};
 use ::diesel::sql_types::{BigInt, Text};
 use ::diesel::sqlite::{Sqlite, SqliteConnection, SqliteType};
 
-use super::functions::{Answer, Argument, Function, Ids, Value};
+use super::{Answer, Argument, Function, Ids, Value};
 use crate::{AnyLayout, Cipher, Codec};
 
 /// Declares the functions to `diesel`, with the types of arguments and results.

@@ -8,7 +8,7 @@ use ::rusqlite::functions::{Context, FunctionFlags};
 use ::rusqlite::types::{self, ValueRef};
 use ::rusqlite::{Connection, Error, Result};
 
-use super::functions::{Argument, Exposure, Function, Value};
+use super::{Argument, Exposure, Function, Value};
 use crate::{AnyLayout, Cipher, Codec};
 
 /// Adds the [functions](super) to a connection: for ids of a layout, encrypted with a cipher or
