@@ -4,30 +4,23 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects)]
 
-mod critical_section_word;
-#[cfg(feature = "embassy-time")]
-mod embassy_uptime;
+#[cfg(any(feature = "embassy-time", feature = "rtcc"))]
+mod clocks;
 mod flash_horizon;
 mod flash_part;
 #[cfg(feature = "heapless")]
 mod id_string;
-#[cfg(feature = "portable-atomic")]
-mod portable_word;
 #[cfg(any(feature = "embassy-sync", feature = "heapless"))]
 mod prefetch;
-#[cfg(feature = "rtcc")]
-mod rtc;
 mod wait;
+mod words;
 
-pub use critical_section_word::CriticalSectionWord;
 #[cfg(feature = "embassy-time")]
-pub use embassy_uptime::EmbassyUptime;
+pub use clocks::EmbassyUptime;
 pub use flash_horizon::{FlashHorizon, lifetime_s};
 pub use flash_part::{FlashPart, FlashPartError};
 #[cfg(feature = "heapless")]
 pub use id_string::id_string;
-#[cfg(feature = "portable-atomic")]
-pub use portable_word::PortableWord;
 #[cfg(feature = "embassy-sync")]
 pub use prefetch::AsyncPrefetch;
 #[cfg(all(
@@ -40,8 +33,11 @@ pub use prefetch::AsyncPrefetch;
 ))]
 pub use prefetch::{Filler, Prefetch, Taker};
 // In the version that this crate takes: types of another one would not fit.
+#[cfg(feature = "rtcc")]
+pub use clocks::{RtcError, set_clock_from_rtc, set_rtc};
 pub use randflake_core;
 pub use randflake_core::FlashHorizonError;
-#[cfg(feature = "rtcc")]
-pub use rtc::{RtcError, set_clock_from_rtc, set_rtc};
 pub use wait::{wait, wait_async};
+pub use words::CriticalSectionWord;
+#[cfg(feature = "portable-atomic")]
+pub use words::PortableWord;

@@ -10,12 +10,9 @@ mod config;
 mod flash;
 mod form;
 mod gate;
-mod grant;
 mod horizon;
 mod init;
-mod retained;
 mod status;
-mod text;
 mod word;
 
 use core::cell::UnsafeCell;

@@ -9,7 +9,7 @@ use randflake_embedded::randflake_core::{
 };
 
 use crate::board;
-use crate::shown::EPOCH;
+use crate::suite::EPOCH;
 use crate::suite::{Suite, expect};
 
 type L = Randflake;

@@ -6,7 +6,6 @@ mod board;
 mod clocks;
 mod preemption;
 mod resets;
-mod shown;
 mod suite;
 mod sweep;
 mod tickets;

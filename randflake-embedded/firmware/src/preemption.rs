@@ -10,8 +10,8 @@ use randflake_embedded::randflake_core::{
 use randflake_embedded::{CriticalSectionWord, PortableWord, Prefetch};
 
 use crate::board::{Preempted as L, permutation};
-use crate::shown::{EPOCH, Shown};
 use crate::suite::Suite;
+use crate::suite::{EPOCH, Shown};
 use crate::sweep::Sweep;
 
 pub fn run(suite: &mut Suite) {

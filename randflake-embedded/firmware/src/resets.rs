@@ -10,7 +10,7 @@ use randflake_embedded::randflake_core::{
     TicketError, TicketReader,
 };
 
-use crate::shown::Shown;
+use crate::suite::Shown;
 use crate::suite::{Suite, expect};
 use crate::tickets::{DEVICE, RENEWALS};
 

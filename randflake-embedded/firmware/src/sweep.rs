@@ -9,7 +9,7 @@ use critical_section::Mutex;
 use randflake_embedded::randflake_core::{GenerateError, Id, Parts};
 
 use crate::board;
-use crate::shown::Shown;
+use crate::suite::Shown;
 use crate::timer;
 
 /// Delays of the timer are 1, 2, 3 … of its ticks: so many, and on until the interrupt comes when

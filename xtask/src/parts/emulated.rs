@@ -64,7 +64,7 @@ const TESTS: &[&str] = &[
 ];
 
 /// The light tests about atomic words and threads, for machines with words of 32 bits.
-const OF_WORDS: &[&str] = &["blocks", "generator", "lanes", "threads", "word_width"];
+const OF_WORDS: &[&str] = &["blocks", "generator", "lanes", "threads"];
 
 /// No compare-and-swap. A program there tells `portable-atomic` how to exchange a word, as the flag
 /// does.

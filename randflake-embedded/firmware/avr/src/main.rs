@@ -6,8 +6,6 @@
 mod board;
 #[path = "../../src/preemption.rs"]
 mod preemption;
-#[path = "../../src/shown.rs"]
-mod shown;
 #[path = "../../src/suite.rs"]
 mod suite;
 #[path = "../../src/sweep.rs"]

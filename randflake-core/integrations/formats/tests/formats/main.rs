@@ -1,17 +1,10 @@
 //! Ids in texts, schemas and bytes, by each crate that there is a feature for.
 
-mod async_graphql;
-mod borsh;
-mod bytemuck;
+mod bytes;
 mod kinds;
 mod number;
 mod random;
 #[cfg(unix)]
 mod redis;
-mod schemars;
+mod schemas;
 mod serde;
-#[cfg(unix)]
-mod stored_raw;
-mod tagged;
-mod utoipa;
-mod uuid;

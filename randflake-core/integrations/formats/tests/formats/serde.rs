@@ -153,3 +153,90 @@ fn other_numbers_are_refused() {
         assert!(error.starts_with(&format!("{text:?} is not ")), "{error}");
     }
 }
+
+mod tagged {
+    use randflake_core::{Id, KeyNumber, Sparx64, TagKey, TaggedUuid};
+    use uuid::Uuid;
+
+    fn tagged() -> TaggedUuid {
+        let key = TagKey::new(KeyNumber::MAX, Sparx64::new(&[7; 16]));
+        key.tag(Id::from_u64(u64::MAX))
+    }
+
+    #[test]
+    fn tagged_uuid_is_text_or_16_bytes() {
+        let uuid = tagged();
+        let json = serde_json::to_string(&uuid).unwrap();
+        assert_eq!(json, format!("\"{uuid}\""));
+        assert_eq!(serde_json::from_str::<TaggedUuid>(&json).unwrap(), uuid);
+
+        let bytes = postcard::to_allocvec(&uuid).unwrap();
+        assert_eq!(bytes, [&[16], &uuid.to_bytes()[..]].concat());
+        assert_eq!(postcard::from_bytes::<TaggedUuid>(&bytes).unwrap(), uuid);
+    }
+
+    #[test]
+    fn other_uuids_and_numbers_are_refused() {
+        let untagged = Uuid::from(Id::from_u64(1)).to_string();
+        let error = serde_json::from_value::<TaggedUuid>(untagged.into()).unwrap_err();
+        assert!(error.to_string().contains("key number 0"), "{error}");
+        let error = serde_json::from_str::<TaggedUuid>("1").unwrap_err();
+        assert!(error.to_string().contains("a tagged UUID"), "{error}");
+        let error = postcard::from_bytes::<TaggedUuid>(&[15; 16]).unwrap_err();
+        assert_eq!(error, postcard::Error::SerdeDeCustom);
+    }
+
+    #[test]
+    fn uuid_has_the_same_bytes_and_text() {
+        let tagged = tagged();
+        let uuid = Uuid::from(tagged);
+        assert_eq!(uuid.into_bytes(), tagged.to_bytes());
+        assert_eq!(uuid.to_string(), tagged.to_string());
+        assert_eq!(uuid.get_version_num(), 8);
+        assert_eq!(TaggedUuid::try_from(uuid), Ok(tagged));
+    }
+}
+
+#[cfg(unix)]
+mod stored_raw {
+    //! Ids that a database stores raw are text like all others: the encrypted id's.
+
+    use randflake_core::StoredRaw;
+    use schemars::JsonSchema;
+    use utoipa::PartialSchema;
+
+    use crate::kinds::{ID, Order, OrderId};
+
+    #[test]
+    fn only_the_encrypted_id_is_shown() {
+        let stored = StoredRaw::<Order>::new(ID.typed()).unwrap();
+        assert_ne!(stored.raw(), ID.to_i64());
+
+        let json = r#""order_3vgoe12ccb8gh""#;
+        assert_eq!(serde_json::to_string(&stored).unwrap(), json);
+        assert_eq!(
+            serde_json::from_str::<StoredRaw<Order>>(json).unwrap(),
+            stored
+        );
+        let error = serde_json::from_str::<StoredRaw<Order>>(r#""user_v""#)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with(r#"the id has the prefix "user": "order" is required"#),
+            "{error}"
+        );
+
+        let bytes = postcard::to_allocvec(&stored).unwrap();
+        assert_eq!(bytes, postcard::to_allocvec(&ID.typed::<Order>()).unwrap());
+        assert_eq!(
+            postcard::from_bytes::<StoredRaw<Order>>(&bytes).unwrap(),
+            stored
+        );
+
+        assert_eq!(StoredRaw::<Order>::schema_name(), OrderId::schema_name());
+        assert_eq!(
+            serde_json::to_value(StoredRaw::<Order>::schema()).unwrap(),
+            serde_json::to_value(OrderId::schema()).unwrap()
+        );
+    }
+}
