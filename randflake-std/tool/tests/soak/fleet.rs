@@ -81,7 +81,7 @@ impl Plan {
             servers: 1,
             ttl,
             kill_every: Duration::from_secs(1),
-            pace: 10_000,
+            pace: 2_000,
             batch: 50,
             without_rule: false,
             clocks: true,
