@@ -1,4 +1,5 @@
-//! Incidents of the leases of a running server: each is logged once on standard error, with what to do.
+//! Incidents of a running server, in its leases and its memory: each is logged once on standard
+//! error, with what to do.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -13,9 +14,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::service::Service;
 use super::service::health::Witness;
 use super::system;
+use crate::budget::{MemoryBudget, Refused};
 use randflake_common::failure::say;
 
-/// How often leases are looked at, in memory.
+/// How often leases and refusals are looked at, in memory.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Looks until the server ends.
@@ -163,6 +165,53 @@ fn lost(before: Losses, now: Losses) -> impl Iterator<Item = String> {
     counts.map(|(count, what)| format!("leases lost: {count} {what}"))
 }
 
+/// Refusals are a new incident after so long without any: a flood that comes in waves is told once.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// Says when clients begin to be refused for memory, until the server ends.
+pub(super) async fn watch_memory(memory: Arc<MemoryBudget>) {
+    let (mut looks, mut shortage) = (interval(LOOK), Shortage::default());
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let now = looks.tick().await.into_std();
+        if let Some(line) = shortage.look(memory.refused(), now) {
+            say(&line);
+        }
+    }
+}
+
+/// A time in which clients are refused again and again.
+#[derive(Debug, Default)]
+struct Shortage {
+    seen: Refused,
+    /// When something was refused last.
+    last: Option<Instant>,
+}
+
+impl Shortage {
+    /// Returns what to say if refusals have just begun.
+    fn look(&mut self, refused: Refused, now: Instant) -> Option<String> {
+        if refused == self.seen {
+            return None;
+        }
+        let begins = self
+            .last
+            .is_none_or(|last| now.duration_since(last) > QUIET);
+        self.last = Some(now);
+        let before = core::mem::replace(&mut self.seen, refused);
+        begins.then(|| {
+            format!(
+                "clients want more memory than --memory, --memory-per-token or \
+                 --memory-per-address allows: within a second {} requests were refused, and {} \
+                 connections without a token closed; see randflake_serve_memory_bytes in the \
+                 metrics and \"Memory\" in docs/serve.md",
+                refused.requests - before.requests,
+                refused.connections - before.connections
+            )
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +269,30 @@ mod tests {
         assert!(
             said[1].contains("end one of them") && said[2].contains("Find out how"),
             "{said:?}"
+        );
+    }
+
+    #[test]
+    fn shortage_of_memory_is_said_once_until_quiet() {
+        let (mut shortage, begin) = (Shortage::default(), Instant::now());
+        let after = |seconds| begin + Duration::from_secs(seconds);
+        let refused = |requests, connections| Refused {
+            requests,
+            connections,
+        };
+        assert_eq!(shortage.look(refused(0, 0), after(0)), None);
+        let said = shortage.look(refused(3, 5), after(1)).unwrap();
+        assert!(
+            said.contains("3 requests were refused, and 5 connections"),
+            "{said}"
+        );
+        assert_eq!(shortage.look(refused(4, 5), after(2)), None);
+        assert_eq!(shortage.look(refused(4, 5), after(50)), None);
+        assert_eq!(shortage.look(refused(5, 5), after(61)), None);
+        let said = shortage.look(refused(5, 6), after(200)).unwrap();
+        assert!(
+            said.contains("0 requests were refused, and 1 connections"),
+            "{said}"
         );
     }
 }

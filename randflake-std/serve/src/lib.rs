@@ -4,7 +4,7 @@
 //!
 //! A request comes through `listen` (sockets, TLS, limits of connections) to one of the protocols, `resp` or `http`. Both ask
 //! `service` for ids and leases, which asks `access` first who may have them. `budget` limits the bytes that all
-//! connections hold. `run` is the life of the process: start, reloads, end.
+//! connections hold, `places` their number. `run` is the life of the process: start, reloads, end.
 
 #![expect(
     clippy::missing_errors_doc,
@@ -22,6 +22,7 @@ mod incidents;
 mod listen;
 mod lock;
 mod log;
+mod places;
 mod refusal;
 mod resp;
 mod run;
@@ -29,10 +30,10 @@ mod service;
 mod system;
 mod watched;
 
-pub use self::budget::ConnectionLimits;
 pub use self::budget::MemoryLimits;
 pub use self::listen::address::ListenAddress;
 pub use self::listen::tls::TlsFiles;
+pub use self::places::ConnectionLimits;
 pub use self::run::{Options, ServedStore, Server};
 pub use self::service::served_namespace::{Leasing, ServedNamespace, StoreOpener};
 

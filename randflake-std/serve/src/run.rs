@@ -16,13 +16,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::access::Access;
-use crate::budget::{self, ConnectionLimits, MemoryBudget, MemoryLimits};
+use crate::budget::{MemoryBudget, MemoryLimits};
 use crate::http::Http;
 use crate::incidents;
 use crate::listen::address::{ListenAddress, Passed, is_local};
 use crate::listen::tls::{Tls, TlsFiles};
 use crate::listen::{Listener, Stopping};
 use crate::log::RequestLog;
+use crate::places::ConnectionLimits;
 use crate::resp::Resp;
 use crate::service::Service;
 use crate::service::served_namespace::{Leasing, ServedNamespace};
@@ -305,7 +306,7 @@ impl Running {
     /// Listens from now on.
     fn listen(&self, [resp, http]: Sockets, stopping: &Stopping) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
-        tokio::spawn(budget::watch(Arc::clone(&self.memory)));
+        tokio::spawn(incidents::watch_memory(Arc::clone(&self.memory)));
         let listener = |socket, name| {
             let (tls, memory) = (self.tls.clone(), Arc::clone(&self.memory));
             let listener = Listener::new(socket, tls, self.options.connections, memory);

@@ -1,24 +1,22 @@
-//! Budgets of bytes, and permits to hold some of them.
+//! Pools of bytes, and permits to hold some of them.
 
 use core::net::IpAddr;
-use core::time::Duration;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
+use super::RETRY;
 use crate::counters::Count;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Unit of a budget: the semaphores count in 32 bits.
+/// Unit of a pool: its semaphore counts in 32 bits.
 const UNIT: usize = 1 << 10;
-/// How long a refused client is told to wait.
-const RETRY: Duration = Duration::from_secs(1);
 
-/// Owner of a budget.
+/// Owner of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
-    /// All clients.
+    /// All clients with a token.
     Server,
     /// Connections of a token, by its name.
     Token(String),
@@ -26,27 +24,22 @@ pub(super) enum Owner {
     Address(IpAddr),
 }
 
-/// Bytes that the connections of one owner may hold together.
+/// Bytes that the connections of one owner hold together, or their long requests alone.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct Pool {
     owner: Owner,
     size: usize,
     free: Arc<Semaphore>,
-    /// What is free for long requests and answers, at most half of all. They wait here, so that connections, which need
-    /// little, do not queue behind one that waits for much.
-    long: Arc<Semaphore>,
-    /// Requests that were refused, of all budgets.
+    /// Requests that were refused, of all pools.
     refused: Arc<Count>,
 }
 
-impl Budget {
+impl Pool {
     pub(super) fn new(owner: Owner, size: usize, refused: &Arc<Count>) -> Self {
-        let semaphore = |size| Arc::new(Semaphore::new(size / UNIT));
         Self {
             owner,
             size,
-            free: semaphore(size),
-            long: semaphore(size / 2),
+            free: Arc::new(Semaphore::new(size / UNIT)),
             refused: Arc::clone(refused),
         }
     }
@@ -57,67 +50,46 @@ impl Budget {
         self.size.saturating_sub(free)
     }
 
-    /// The refusal of a client that wants so many bytes, of which it may have `size`, now or never.
-    fn refusal(&self, size: usize, bytes: usize) -> Refusal {
+    /// The refusal of a client that wants so many bytes, of which there are fewer, now or ever.
+    fn refusal(&self, bytes: usize) -> Refusal {
         let whose = match &self.owner {
             Owner::Server => "all clients".to_owned(),
             Owner::Token(name) => format!("the connections of token {name:?}"),
             Owner::Address(_) => "the connections of this address".to_owned(),
         };
-        let message = format!("{whose} may hold {} KiB of the server's memory", size >> 10);
-        if bytes > size {
-            let needed = bytes >> 10;
-            return Refusal::new(
-                RefusalKind::Quota,
-                format!("{message}, and this needs {needed} KiB: ask for less at once"),
-            );
+        let (size, needed) = (self.size >> 10, bytes >> 10);
+        let message = format!("{whose} may hold {size} KiB of the server's memory");
+        if bytes > self.size {
+            let message = format!("{message}, and this needs {needed} KiB: ask for less at once");
+            return Refusal::new(RefusalKind::Quota, message);
         }
         let kind = match self.owner {
             Owner::Server => RefusalKind::Busy,
-            _ => RefusalKind::Quota,
+            Owner::Token(_) | Owner::Address(_) => RefusalKind::Quota,
         };
         let message = format!("{message}, and hold it: receive the answers, or try again");
         Refusal::new(kind, message).retry_in(RETRY)
     }
 }
 
-/// Budgets of a connection, the narrowest first.
-pub(super) type Budgets = Arc<[Arc<Budget>]>;
+/// Pools of a permit. All are in the same order, so that no two requests wait for each other.
+pub(super) type Pools = Arc<[Arc<Pool>]>;
 
-/// Bytes that a connection holds of each of its budgets. They are free again when it is dropped.
+/// Bytes that a connection holds of each of its pools, which get them back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    budgets: Budgets,
-    is_long: bool,
-    /// In the order of [`pools`](Self::pools), once there are any.
+    pools: Pools,
+    /// Of each pool, once there are any.
     held: Vec<OwnedSemaphorePermit>,
 }
 
 impl Permit {
-    /// A permit of no bytes, for what a connection needs as long as it is open.
-    pub(super) fn of_connection(budgets: &Budgets) -> Self {
+    /// A permit of no bytes.
+    pub(super) fn new(pools: &Pools) -> Self {
         Self {
-            budgets: Arc::clone(budgets),
-            is_long: false,
+            pools: Arc::clone(pools),
             held: Vec::new(),
         }
-    }
-
-    /// A permit of no bytes, for a long request or answer.
-    pub(super) fn of_long(budgets: &Budgets) -> Self {
-        Self {
-            is_long: true,
-            ..Self::of_connection(budgets)
-        }
-    }
-
-    /// Where the bytes come from, with the size of each. Always in the same order, the queues of long requests first: no two
-    /// wait for each other, and one that waits holds nothing that connections, or other tokens, need.
-    fn pools(&self) -> impl Iterator<Item = (&Budget, &Arc<Semaphore>, usize)> {
-        let budgets = || self.budgets.iter().map(|budget| &**budget);
-        let long = budgets().filter(|_| self.is_long);
-        long.map(|budget| (budget, &budget.long, budget.size / 2))
-            .chain(budgets().map(|budget| (budget, &budget.free, budget.size)))
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -125,42 +97,40 @@ impl Permit {
         first.map_or(0, |permit| permit.num_permits() * UNIT)
     }
 
-    /// Holds at least so many bytes, if they are free. A caller that gets none may ask for less, so nothing is counted as
-    /// refused.
+    /// Holds at least so many bytes, if they are free. A caller that gets none may ask for less, so
+    /// nothing is counted as refused.
     pub(crate) fn try_grow(&mut self, bytes: usize) -> Result<(), Refusal> {
         let more = self.missing(bytes);
-        if more == 0 {
-            return Ok(());
+        if more > 0 {
+            // What was taken before a refusal is free again when it is dropped.
+            let taken = self.pools.iter().map(|pool| {
+                let taken = Arc::clone(&pool.free).try_acquire_many_owned(more);
+                taken.map_err(|_| pool.refusal(bytes))
+            });
+            self.add(taken.collect::<Result<_, _>>()?);
         }
-        // What was taken of the pools before a refusal is given back when it is dropped.
-        let taken = self.pools().map(|(budget, pool, size)| {
-            let permit = Arc::clone(pool).try_acquire_many_owned(more);
-            permit.map_err(|_| budget.refusal(size, bytes))
-        });
-        let taken = taken.collect::<Result<_, _>>()?;
-        self.add(taken);
         Ok(())
     }
 
     /// Holds at least so many bytes, and waits for them until then.
     pub(crate) async fn grow(&mut self, bytes: usize, until: Instant) -> Result<(), Refusal> {
         let more = self.missing(bytes);
-        if more == 0 {
-            return Ok(());
+        let refuse = |pool: &Pool| {
+            pool.refused.add(1);
+            Err(pool.refusal(bytes))
+        };
+        // It would wait until the limit, and keep those behind it waiting.
+        if let Some(pool) = self.pools.iter().find(|pool| pool.size < bytes) {
+            return refuse(pool);
         }
         let mut taken = Vec::new();
-        for (budget, pool, size) in self.pools() {
-            let refuse = || {
-                budget.refused.add(1);
-                budget.refusal(size, bytes)
-            };
-            // It would wait until the limit, and keep those behind it waiting.
-            if bytes > size {
-                return Err(refuse());
+        for pool in self.pools.iter().filter(|_| more > 0) {
+            let acquired = Arc::clone(&pool.free).acquire_many_owned(more);
+            match timeout_at(until, acquired).await {
+                Ok(Ok(permit)) => taken.push(permit),
+                // It is never closed.
+                Ok(Err(_)) | Err(_) => return refuse(pool),
             }
-            let acquired = timeout_at(until, Arc::clone(pool).acquire_many_owned(more)).await;
-            // It is never closed.
-            taken.push(acquired.ok().and_then(Result::ok).ok_or_else(refuse)?);
         }
         self.add(taken);
         Ok(())
@@ -176,7 +146,7 @@ impl Permit {
         }
     }
 
-    /// Units that are missing to so many bytes. A number that no counter holds is in no budget.
+    /// Units that are missing to so many bytes. A number that no counter holds is in no pool.
     fn missing(&self, bytes: usize) -> u32 {
         let more = bytes.saturating_sub(self.bytes()).div_ceil(UNIT);
         u32::try_from(more).unwrap_or(u32::MAX)
@@ -196,90 +166,205 @@ impl Permit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::{MemoryBudget, MemoryLimits};
 
-    /// Of 4 and 6 units.
-    fn budgets() -> Budgets {
-        let refused = Arc::<Count>::default();
-        let budget = |owner, units| Arc::new(Budget::new(owner, units * UNIT, &refused));
-        [
-            budget(Owner::Token("a".to_owned()), 4),
-            budget(Owner::Server, 6),
-        ]
-        .into()
+    use core::future::{Future, poll_fn};
+    use core::pin::{Pin, pin};
+    use core::task::Poll;
+    use core::time::Duration;
+
+    /// All clients may hold 14 units, and each token 8; long requests half of that.
+    struct World(MemoryBudget);
+
+    impl World {
+        fn new() -> Self {
+            Self(MemoryBudget::new(MemoryLimits {
+                all: 16 * UNIT,
+                per_token: Some(8 * UNIT),
+                per_address: None,
+            }))
+        }
+
+        fn pools(&self, token: &str) -> [Pools; 2] {
+            let owners = [Owner::Token(token.to_owned()), Owner::Server];
+            self.0.pools(&owners)
+        }
+
+        fn connection(&self, token: &str) -> Permit {
+            let [connection, _] = self.pools(token);
+            Permit::new(&connection)
+        }
+
+        fn long(&self, token: &str) -> Permit {
+            let [_, long] = self.pools(token);
+            Permit::new(&long)
+        }
+
+        /// Units that all clients hold, and those of a token.
+        fn used(&self, token: &str) -> [usize; 2] {
+            let [connection, _] = self.pools(token);
+            [1, 0].map(|index: usize| connection[index].used() / UNIT)
+        }
+
+        fn refused(&self) -> u64 {
+            self.0.refused().requests
+        }
     }
 
-    fn used(budgets: &Budgets) -> Vec<usize> {
-        budgets.iter().map(|budget| budget.used() / UNIT).collect()
+    fn never() -> Instant {
+        Instant::now() + Duration::from_secs(3_600)
+    }
+
+    /// Whether it has ended, without waiting.
+    async fn is_ready(future: &mut (impl Future<Output = Result<(), Refusal>> + Unpin)) -> bool {
+        let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut *future).poll(context))).await;
+        matches!(polled, Poll::Ready(Ok(())))
     }
 
     #[test]
-    fn permit_holds_bytes_of_every_budget_until_dropped() {
-        let budgets = budgets();
-        let mut permit = Permit::of_connection(&budgets);
+    fn permit_holds_bytes_of_every_share_until_dropped() {
+        let world = World::new();
+        let mut permit = world.connection("a");
         permit.try_grow(1).unwrap();
-        assert_eq!((permit.bytes(), used(&budgets)), (UNIT, vec![1, 1]));
+        assert_eq!((permit.bytes(), world.used("a")), (UNIT, [1, 1]));
         permit.try_grow(3 * UNIT).unwrap();
         permit.try_grow(2 * UNIT).unwrap();
-        assert_eq!(used(&budgets), [3, 3]);
+        assert_eq!(world.used("a"), [3, 3]);
         permit.shrink(UNIT + 1);
-        assert_eq!(used(&budgets), [2, 2]);
+        assert_eq!(world.used("a"), [2, 2]);
         drop(permit);
-        assert_eq!(used(&budgets), [0, 0]);
+        assert_eq!(world.used("a"), [0, 0]);
     }
 
     #[test]
     fn long_permits_leave_half_to_connections() {
-        let budgets = budgets();
-        let mut long = Permit::of_long(&budgets);
-        let refusal = long.try_grow(3 * UNIT).unwrap_err();
+        let world = World::new();
+        let mut long = world.long("a");
+        let refusal = long.try_grow(5 * UNIT).unwrap_err();
         assert!(refusal.retry_in.is_none(), "{}", refusal.message);
-        long.try_grow(2 * UNIT).unwrap();
-        let mut more = Permit::of_long(&budgets);
+        long.try_grow(4 * UNIT).unwrap();
+        let mut more = world.long("a");
         assert_eq!(more.try_grow(1).unwrap_err().kind, RefusalKind::Quota);
-        assert_eq!(used(&budgets), [2, 2]);
-        let mut connection = Permit::of_connection(&budgets);
-        connection.try_grow(2 * UNIT).unwrap();
-        assert_eq!(used(&budgets), [4, 4]);
+        assert_eq!(world.used("a"), [4, 4]);
+        let mut connection = world.connection("a");
+        connection.try_grow(4 * UNIT).unwrap();
+        assert_eq!(world.used("a"), [8, 8]);
     }
 
     #[test]
-    fn refusal_names_the_empty_budget_and_takes_nothing() {
-        let budgets = budgets();
-        let mut first = Permit::of_connection(&budgets);
-        first.try_grow(3 * UNIT).unwrap();
-        let mut second = Permit::of_connection(&budgets);
+    fn refusal_names_the_full_share_and_takes_nothing() {
+        let world = World::new();
+        let [mut first, mut second, mut other] = ["a", "a", "b"].map(|t| world.connection(t));
+        first.try_grow(7 * UNIT).unwrap();
         let refusal = second.try_grow(2 * UNIT).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Quota);
-        assert!(
-            refusal
-                .message
-                .starts_with("the connections of token \"a\" may hold 4 KiB")
-        );
+        let message = "the connections of token \"a\" may hold 8 KiB";
+        assert!(refusal.message.starts_with(message), "{}", refusal.message);
         assert!(refusal.retry_in.is_some());
-        let mut other = Permit::of_connection(&[Arc::clone(&budgets[1])].into());
-        other.try_grow(3 * UNIT).unwrap();
+        other.try_grow(7 * UNIT).unwrap();
         let refusal = second.try_grow(UNIT).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Busy);
-        // What it got of the first budget is back.
-        assert_eq!(used(&budgets), [3, 6]);
+        assert_eq!(world.used("a"), [14, 7]);
         // No waiting brings more than there is.
-        assert!(second.try_grow(5 * UNIT).unwrap_err().retry_in.is_none());
+        assert!(second.try_grow(9 * UNIT).unwrap_err().retry_in.is_none());
+        // A caller that gets none may ask for less.
+        assert_eq!(world.refused(), 0);
     }
 
     #[tokio::test]
-    async fn waiting_permit_gets_bytes_when_they_are_free() {
-        let budgets = budgets();
-        let mut first = Permit::of_connection(&budgets);
+    async fn request_waits_until_its_time_is_over() {
+        let world = World::new();
+        let [mut first, mut second] = ["a", "a"].map(|t| world.long(t));
         first.try_grow(4 * UNIT).unwrap();
-        let mut second = Permit::of_connection(&budgets);
         let soon = Instant::now() + Duration::from_millis(10);
-        second.grow(UNIT, soon).await.unwrap_err();
-        let never = Instant::now() + Duration::from_secs(3_600);
-        let (grown, ()) = tokio::join!(second.grow(UNIT, never), async { first.shrink(0) });
+        let refusal = second.grow(UNIT, soon).await.unwrap_err();
+        assert!(
+            refusal.message.contains("token \"a\""),
+            "{}",
+            refusal.message
+        );
+        assert_eq!(world.used("a"), [4, 4]);
+        let (grown, ()) = tokio::join!(second.grow(UNIT, never()), async { first.shrink(0) });
         grown.unwrap();
-        assert_eq!(used(&budgets), [1, 1]);
+        assert_eq!(world.used("a"), [1, 1]);
         // At once: no waiting brings more than there is.
-        second.grow(5 * UNIT, never).await.unwrap_err();
-        assert_eq!(budgets[0].refused.get(), 2);
+        second.grow(5 * UNIT, never()).await.unwrap_err();
+        assert_eq!(world.refused(), 2);
+    }
+
+    #[tokio::test]
+    async fn long_requests_are_served_in_order() {
+        let world = World::new();
+        let [mut first, mut much, mut little, mut more] =
+            ["a", "b", "c", "c"].map(|t| world.long(t));
+        first.try_grow(4 * UNIT).unwrap();
+        let [mut much, mut little] = [
+            pin!(much.grow(4 * UNIT, never())),
+            pin!(little.grow(UNIT, never())),
+        ];
+        // There is room for the second, but then for the first one there might never be.
+        assert!(!is_ready(&mut much).await);
+        assert!(!is_ready(&mut little).await);
+        // Also one that does not wait stands behind.
+        assert_eq!(more.try_grow(UNIT).unwrap_err().kind, RefusalKind::Busy);
+        first.shrink(3 * UNIT);
+        assert!(is_ready(&mut much).await);
+        assert!(!is_ready(&mut little).await);
+        first.shrink(2 * UNIT);
+        assert!(is_ready(&mut little).await);
+    }
+
+    #[tokio::test]
+    async fn full_token_delays_no_other_token() {
+        let world = World::new();
+        let [mut full, mut waiting, mut other] = ["a", "a", "b"].map(|t| world.long(t));
+        full.try_grow(3 * UNIT).unwrap();
+        let mut waiting = pin!(waiting.grow(4 * UNIT, never()));
+        assert!(!is_ready(&mut waiting).await);
+        other.grow(4 * UNIT, Instant::now()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn long_request_that_waits_delays_no_connection() {
+        let world = World::new();
+        let [mut full, mut waiting] = ["a", "b"].map(|t| world.long(t));
+        full.try_grow(4 * UNIT).unwrap();
+        let mut waiting = pin!(waiting.grow(4 * UNIT, never()));
+        assert!(!is_ready(&mut waiting).await);
+        let [mut first, mut second] = ["a", "b"].map(|t| world.connection(t));
+        first.try_grow(4 * UNIT).unwrap();
+        second.try_grow(2 * UNIT).unwrap();
+        assert!(!is_ready(&mut waiting).await);
+        full.shrink(0);
+        assert!(is_ready(&mut waiting).await);
+    }
+
+    #[tokio::test]
+    async fn next_request_goes_on_when_one_gives_up() {
+        let world = World::new();
+        let [mut first, mut second, mut third] = ["a", "b", "c"].map(|t| world.long(t));
+        first.try_grow(4 * UNIT).unwrap();
+        let mut third = pin!(third.grow(2 * UNIT, never()));
+        {
+            let mut second = pin!(second.grow(4 * UNIT, never()));
+            assert!(!is_ready(&mut second).await);
+            assert!(!is_ready(&mut third).await);
+        }
+        assert!(is_ready(&mut third).await);
+        assert_eq!(world.used("b"), [6, 0]);
+    }
+
+    #[tokio::test]
+    async fn request_that_gives_up_after_its_grant_keeps_nothing() {
+        let world = World::new();
+        let [mut first, mut second] = ["a", "a"].map(|t| world.long(t));
+        first.try_grow(4 * UNIT).unwrap();
+        {
+            let mut second = pin!(second.grow(4 * UNIT, never()));
+            assert!(!is_ready(&mut second).await);
+            first.shrink(0);
+        }
+        assert_eq!(world.used("a"), [0, 0]);
+        first.try_grow(4 * UNIT).unwrap();
     }
 }

@@ -19,15 +19,18 @@ use tokio_util::either::Either;
 
 use self::tls::Tls;
 use super::access::Access;
-use super::budget::{Account, ConnectionCost, ConnectionLimits, MemoryBudget, Places};
+use super::budget::{Account, ConnectionCost, MemoryBudget};
 use crate::counters::Connections;
+use crate::places::{ConnectionLimits, Places};
 
-/// How long a TLS handshake may take: some round trips of a slow link. A half-open one holds a guest's memory as long.
+/// How long a TLS handshake may take: some round trips of a slow link. A half-open one holds a
+/// guest's memory as long.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// A system without file descriptors has some again after a while.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// What the TLS library keeps of a connection, in bytes. During a handshake it joins the parts of a message of up to 64 KiB
-/// (`MAX_HANDSHAKE_SIZE` in rustls' `msgs/deframer`); afterwards it has a record of 16 KiB in each direction.
+/// What the TLS library keeps of a connection, in bytes. During a handshake it joins the parts of a
+/// message of up to 64 KiB (`MAX_HANDSHAKE_SIZE` in rustls' `msgs/deframer`); afterwards it has a
+/// record of 16 KiB in each direction.
 const TLS_HANDSHAKE: usize = 72 << 10;
 const TLS: usize = 40 << 10;
 /// What it may keep of an answer that the client does not take.
@@ -52,7 +55,8 @@ pub(crate) trait Protocol: Clone + Send + Sync + 'static {
     /// By which the tokens of its clients are valid.
     fn access(&self) -> &Access;
 
-    /// Speaks until the client has gone, or the server is to stop and has answered what it received.
+    /// Speaks until the client has gone, or the server is to stop and has answered what it
+    /// received.
     fn speak(
         self,
         stream: Stream,
@@ -76,8 +80,9 @@ impl Listener {
         limits: ConnectionLimits,
         memory: Arc<MemoryBudget>,
     ) -> io::Result<Self> {
-        // Not `listen` once more for a longer queue than the standard library's 128: with TLS there is room for some 180 guests,
-        // and a burst of more would push out every client that is in the midst of its handshake.
+        // Not `listen` once more for a longer queue than the standard library's 128: with TLS there
+        // is room for some 180 guests, and a burst of more would push out every client that is in
+        // the midst of its handshake.
         socket.set_nonblocking(true)?;
         Ok(Self {
             socket: TcpListener::from_std(socket)?,
@@ -102,48 +107,26 @@ impl Listener {
                 () = stopped(&mut stopping) => break,
             };
             let Ok((socket, peer)) = accepted else {
-                // Without the pause this would spin, since the connection still waits to be accepted.
+                // Without the pause this would spin, since the connection still waits to be
+                // accepted.
                 sleep(ACCEPT_AGAIN).await;
                 continue;
             };
             protocol.connections().accepted.add(1);
-            // Before the handshake: that is where a client without a token makes the server hold most.
-            let account = Arc::new(self.memory.open(&self.places, peer, self.cost(P::COST)));
-            let (tls, speaker, stopping) = (self.tls.clone(), protocol.clone(), stopping.clone());
-            let own = Arc::clone(&account);
-            let task = open.spawn(async move {
-                // A guard: the task of a guest may be aborted at any of its awaits.
-                let _open = OpenConnection::new(&speaker);
-                let stream = match secure(socket, tls.as_deref()).await {
-                    Ok(stream) => stream,
-                    Err(error) => {
-                        speaker.connections().failed_handshakes.add(1);
-                        if let Some(tls) = tls {
-                            tls.tell(peer, &error);
-                        }
-                        return;
-                    }
-                };
-                let chain = client_certificates(&stream);
-                let account = Arc::clone(&own);
-                let speaking = speaker.clone().speak(stream, own, stopping);
-                // A handshake looks at a certificate once, and a command at its token; authorities and tokens may be removed
-                // while a connection is idle.
-                let distrusted = async {
-                    match (&tls, &chain) {
-                        (Some(tls), Some(chain)) => tls.refused(chain).await,
-                        _ => pending().await,
-                    }
-                };
+            // Before the handshake: that is where a client without a token makes the server hold
+            // most.
+            let cost = self.cost(P::COST);
+            let (account, closed) = Account::open(&self.memory, &self.places, peer, cost);
+            let (protocol, tls) = (protocol.clone(), self.tls.clone());
+            let stopping = stopping.clone();
+            open.spawn(async move {
                 tokio::select! {
-                    // Whichever is first drops the others, and with `speaking` the connection.
-                    () = speaking => {}
-                    () = distrusted => {}
-                    () = speaker.access().revoked(|| account.token()) => {}
+                    // Made here: a future that is moved takes its room twice.
+                    () = speak(protocol, socket, tls, Arc::new(account), stopping) => {}
+                    // A guest that makes room for another one.
+                    Ok(()) = closed => {}
                 }
             });
-            // Another connection may have made it go meanwhile: then the task is ended here.
-            account.runs_in(task);
         }
         // New connections are refused by the system from here on.
         drop(self.socket);
@@ -160,6 +143,42 @@ impl Listener {
             guest: protocol + handshake,
             known: protocol + tls,
         }
+    }
+}
+
+/// Speaks a protocol on a connection, until either side ends it. It may be dropped at any await.
+async fn speak<P: Protocol>(
+    protocol: P,
+    socket: TcpStream,
+    tls: Option<Arc<Tls>>,
+    account: Arc<Account>,
+    stopping: Stopping,
+) {
+    let _open = OpenConnection::new(&protocol);
+    let stream = match secure(socket, tls.as_deref()).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            protocol.connections().failed_handshakes.add(1);
+            if let Some(tls) = tls {
+                tls.tell(account.peer(), &error);
+            }
+            return;
+        }
+    };
+    let chain = client_certificates(&stream);
+    // A handshake looks at a certificate once, and a command at its token; authorities and tokens
+    // may be removed while a connection is idle.
+    let distrusted = async {
+        match (&tls, &chain) {
+            (Some(tls), Some(chain)) => tls.refused(chain).await,
+            _ => pending().await,
+        }
+    };
+    tokio::select! {
+        // Whichever is first drops the others, and with this one the connection.
+        () = protocol.clone().speak(stream, Arc::clone(&account), stopping) => {}
+        () = distrusted => {}
+        () = protocol.access().revoked(|| account.token()) => {}
     }
 }
 

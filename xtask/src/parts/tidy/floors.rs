@@ -49,7 +49,9 @@ const CRATES: [(&str, Floors); 4] = [
     (
         "randflake-serve",
         &[
-            &["lock", "system", "watched", "refusal", "counters", "log"],
+            &[
+                "lock", "system", "watched", "refusal", "counters", "log", "places",
+            ],
             // Who may do what, and hold how much, before anything is done for them.
             &["access", "budget"],
             &["listen"],
