@@ -41,7 +41,8 @@ pub(crate) struct Connections {
 pub(crate) struct Counters {
     pub(crate) resp: Connections,
     pub(crate) http: Connections,
-    /// Of commands of the Redis protocol; their times are those of what one read brings, which is answered at once.
+    /// Of commands of the Redis protocol; their times are those of what one read brings, which is
+    /// answered at once.
     pub(crate) resp_answers: Answers,
     pub(crate) http_answers: Answers,
     refusals: [Count; RefusalKind::ALL.len()],
@@ -117,8 +118,8 @@ impl Answers {
     }
 }
 
-/// The upper bounds of a histogram's buckets, in microseconds, and as Prometheus has them: from an id that is there (under
-/// 0.1 ms) to a request that has waited for everything it may (30 s).
+/// The upper bounds of a histogram's buckets, in microseconds, and as Prometheus has them: from an
+/// id that is there (under 0.1 ms) to a request that has waited for everything it may (30 s).
 const BOUNDS: [(u64, &str); 14] = [
     (100, "0.0001"),
     (250, "0.00025"),

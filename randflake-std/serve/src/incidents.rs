@@ -161,8 +161,10 @@ fn lost(before: Losses, now: Losses) -> impl Iterator<Item = String> {
         ),
     ];
     // One line for all of a second: a server may hold dozens of leases, which are lost together.
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    counts.map(|(count, what)| format!("leases lost: {count} {what}"))
+    counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("leases lost: {count} {what}"))
 }
 
 /// Refusals are a new incident after so long without any: a flood that comes in waves is told once.

@@ -2,9 +2,10 @@
 //!
 //! # Modules
 //!
-//! A request comes through `listen` (sockets, TLS, limits of connections) to one of the protocols, `resp` or `http`. Both ask
-//! `service` for ids and leases, which asks `access` first who may have them. `budget` limits the bytes that all
-//! connections hold, `places` their number. `run` is the life of the process: start, reloads, end.
+//! A request comes through `listen` (sockets, TLS, limits of connections) to one of the protocols,
+//! `resp` or `http`. Both ask `service` for ids and leases, which asks `access` first who may have
+//! them. `budget` limits the bytes that all connections hold, `places` their number. `run` is the
+//! life of the process: start, reloads, end.
 
 #![expect(
     clippy::missing_errors_doc,

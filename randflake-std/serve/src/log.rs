@@ -1,5 +1,6 @@
-//! The request log: an object on a line of standard error for each request, without anything secret. A token is named,
-//! never shown; of what was asked only what the server itself knows: the command or path, and the namespace.
+//! The request log: an object on a line of standard error for each request, without anything
+//! secret. A token is named, never shown; of what was asked only what the server itself knows: the
+//! command or path, and the namespace.
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +16,8 @@ use crate::refusal::RefusalKind;
 use randflake_common::date::now;
 use randflake_common::failure::Failure;
 
-/// Most lines that wait to be written; more are dropped and counted. A reader that stops, such as a full pipe, must not stop
-/// requests; as many lines take about 2 MB.
+/// Most lines that wait to be written; more are dropped and counted. A reader that stops, such as a
+/// full pipe, must not stop requests; as many lines take about 2 MB.
 const WAITING: usize = 10_000;
 
 /// A request, and how it was answered.

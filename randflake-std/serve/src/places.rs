@@ -12,7 +12,8 @@ use crate::refusal::{Refusal, RefusalKind};
 /// How long a refused client is told to wait.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How many connections of a protocol may be open: with a token, or of anybody where none is needed.
+/// How many connections of a protocol may be open: with a token, or of anybody where none is
+/// needed.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
     /// Of all clients.
@@ -110,8 +111,8 @@ impl Drop for ConnectionPlace {
     }
 }
 
-/// The address by which a client is limited: of IPv6 its network, because a client has the last 64 bits to itself and would
-/// have a limit for each of them.
+/// The address by which a client is limited: of IPv6 its network, because a client has the last 64
+/// bits to itself and would have a limit for each of them.
 pub(crate) fn client_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {

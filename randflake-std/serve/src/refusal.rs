@@ -27,7 +27,8 @@ pub(crate) enum RefusalKind {
     Quota,
     /// Tries again later: nothing can be granted now.
     Busy,
-    /// Tries again later, perhaps elsewhere: the namespace is not ready, or the store does not answer.
+    /// Tries again later, perhaps elsewhere: the namespace is not ready, or the store does not
+    /// answer.
     Unavailable,
     /// Takes other leases: these are not the namespace's.
     Conflict,
@@ -62,8 +63,9 @@ pub(crate) struct Refusal {
 }
 
 impl RefusalKind {
-    /// In their order, each with its name, its status in HTTP, and its word in the Redis protocol. Clients know the words of
-    /// Redis: they report missing rights as such, and some try again by themselves.
+    /// In their order, each with its name, its status in HTTP, and its word in the Redis protocol.
+    /// Clients know the words of Redis: they report missing rights as such, and some try again by
+    /// themselves.
     pub(crate) const ALL: [(Self, &'static str, u16, &'static str); 17] = [
         (Self::Unauthenticated, "unauthenticated", 401, "NOAUTH"),
         (Self::WrongToken, "wrong_token", 401, "WRONGPASS"),

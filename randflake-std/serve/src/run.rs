@@ -29,8 +29,8 @@ use crate::service::Service;
 use crate::service::served_namespace::{Leasing, ServedNamespace};
 use crate::system::{self, ServiceSignal, Signals};
 
-/// How often files are looked at. Polled, since what is mounted into a container is replaced by renamed links, which events
-/// of one file do not tell.
+/// How often files are looked at. Polled, since what is mounted into a container is replaced by
+/// renamed links, which events of one file do not tell.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// What a release has of the grace at least, also where requests have taken all of it.
@@ -51,7 +51,8 @@ pub struct Options {
     pub resp: Option<ListenAddress>,
     /// Where it speaks HTTP.
     pub http: Option<ListenAddress>,
-    /// File of the tokens. Without it, everybody may do everything, on this machine's own addresses alone.
+    /// File of the tokens. Without it, everybody may do everything, on this machine's own addresses
+    /// alone.
     pub tokens: Option<PathBuf>,
     /// Files of the certificate. Without them, connections are not encrypted.
     pub tls: Option<TlsFiles>,
@@ -63,7 +64,8 @@ pub struct Options {
     pub idle: Duration,
     /// Whether each request is noted on standard error.
     pub request_log: bool,
-    /// How long the requests that were received, and the release of the leases, may take once the server is to stop.
+    /// How long the requests that were received, and the release of the leases, may take once the
+    /// server is to stop.
     pub grace: Duration,
 }
 
@@ -100,13 +102,16 @@ impl Debug for Server {
 }
 
 impl Server {
-    /// Binds the addresses and reads the files, so that whatever a typing error breaks fails before anything is leased.
+    /// Binds the addresses and reads the files, so that whatever a typing error breaks fails before
+    /// anything is leased.
     ///
-    /// It takes the sockets of a service manager from the environment: call it before the process has other threads.
+    /// It takes the sockets of a service manager from the environment: call it before the process
+    /// has other threads.
     ///
     /// # Errors
     ///
-    /// [`Failure`] if an address or a file cannot be used, or if other machines reach a server without tokens.
+    /// [`Failure`] if an address or a file cannot be used, or if other machines reach a server
+    /// without tokens.
     pub fn bind(options: Options) -> Result<Self, Failure> {
         if !system::is_journaled() {
             say_times();
@@ -118,8 +123,8 @@ impl Server {
         }
         let mut passed = Passed::from_env();
         let mut bind = |address: &Option<_>, name| {
-            let address = address.as_ref();
             address
+                .as_ref()
                 .map(|address| passed.bind(address, name))
                 .transpose()
         };
@@ -206,15 +211,15 @@ impl Server {
 
 /// Refuses a key of tickets with which ids could be made and read.
 fn check_ticket_key(service: &Service, key: &Secret) -> Result<(), Failure> {
-    // Each device has the key of tickets; with the namespace's it could make and read every id. That is the secret, or
-    // the key of 53-bit ids, which follows from it.
+    // Each device has the key of tickets; with the namespace's it could make and read every id.
+    // That is the secret, or the key of 53-bit ids, which follows from it.
     let key_checks = [
         IdEncryption::Bits64.key_check(key),
         IdEncryption::Bits53.key_check(key),
         KeyCheck::of(&key.feistel53()),
     ];
-    let is_same = |space: &&Arc<ServedNamespace>| key_checks.contains(&space.key_check());
-    match service.spaces().find(is_same) {
+    let mut spaces = service.spaces();
+    match spaces.find(|space| key_checks.contains(&space.key_check())) {
         None => Ok(()),
         Some(space) => Err(Failure::failed(format!(
             "the key of tickets is the secret of namespace {:?}: take another one for tickets, made with \
@@ -278,8 +283,8 @@ impl Running {
         system::stopping();
         // A build that is dropped releases what the store still grants it.
         starting.abort_all();
-        // Received: tasks of the runtime hold receivers for as long as they live. Answers come first, then the leases, which
-        // requests that were received still need.
+        // Received: tasks of the runtime hold receivers for as long as they live. Answers come
+        // first, then the leases, which requests that were received still need.
         _ = stop.send(true);
         let answered = async { while listening.join_next().await.is_some() {} };
         let ends = Instant::now() + grace;
@@ -291,9 +296,9 @@ impl Running {
         }
         say("releasing the leases");
         // A store that does not answer must not keep the process: what stops it would kill it then.
-        let ends = ends.max(Instant::now() + SHORTEST_RELEASE);
+        let released_until = ends.max(Instant::now() + SHORTEST_RELEASE);
         tokio::select! {
-            ended = timeout_at(ends, close(service)) => if ended.is_err() {
+            ended = timeout_at(released_until, close(service)) => if ended.is_err() {
                 say("warning: the store does not answer: leases that are not released yet end by themselves");
             },
             () = asked_to_stop(&mut signals) => say(
@@ -309,8 +314,8 @@ impl Running {
         tokio::spawn(incidents::watch_memory(Arc::clone(&self.memory)));
         let listener = |socket, name| {
             let (tls, memory) = (self.tls.clone(), Arc::clone(&self.memory));
-            let listener = Listener::new(socket, tls, self.options.connections, memory);
-            let listener = listener.map_err(Failure::failed)?;
+            let listener = Listener::new(socket, tls, self.options.connections, memory)
+                .map_err(Failure::failed)?;
             let address = listener.address().map_err(Failure::failed)?;
             say(&format!("{name} at {address}"));
             Ok::<_, Failure>(listener)
@@ -371,14 +376,13 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), Failure>> {
         let (space, leasing) = (Arc::clone(space), leasing.clone());
         starting.spawn(async move {
             let name = space.name().to_owned();
-            let tell = move |error: &StoreError, _| {
+            let started = space.start(&leasing, move |error: &StoreError, _| {
                 let what = incidents::with_remedy(error);
                 let message = format!("namespace {name:?} waits for its store: {what}");
                 system::status(&message);
                 say(&message);
-            };
-            let started = space.start(&leasing, tell).await;
-            started.map_err(|error| {
+            });
+            started.await.map_err(|error| {
                 Failure::from(error).behind(format_args!("namespace {:?}", space.name()))
             })
         });
@@ -391,7 +395,8 @@ fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
     let before = service.access.count();
     match service.access.reload(always) {
         Ok(true) => say(&match service.access.count() {
-            // Emptied on purpose or by accident: revoked tokens must not count, so they are not kept.
+            // Emptied on purpose or by accident: revoked tokens must not count, so they are not
+            // kept.
             0 => format!(
                 "warning: the file of tokens has none any more, and had {before}: {NO_TOKENS}"
             ),

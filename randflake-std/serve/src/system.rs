@@ -41,8 +41,8 @@ mod unix {
     }
 
     pub(crate) fn reloading() {
-        // systemd asks for the time with it (`Type=notify-reload`), to tell this answer from one to an
-        // earlier reload.
+        // systemd asks for the time with it (`Type=notify-reload`), to tell this answer from one to
+        // an earlier reload.
         match NotifyState::monotonic_usec_now() {
             Ok(now) => notify(&[NotifyState::Reloading, now]),
             Err(_) => notify(&[NotifyState::Reloading]),
@@ -71,7 +71,8 @@ mod unix {
         }
     }
 
-    /// A connection is an open file, and the usual limit of 1,024 is for programs that use `select`.
+    /// A connection is an open file, and the usual limit of 1,024 is for programs that use
+    /// `select`.
     pub(crate) fn allow_many_files() {
         let limit = getrlimit(Resource::Nofile);
         let most = Rlimit {
@@ -84,8 +85,8 @@ mod unix {
 
     /// Whether standard error is the journal of systemd, which adds the time to each line.
     pub(crate) fn is_journaled() -> bool {
-        // Device and inode of that socket, as systemd.exec(5) says. The variable alone is inherited by
-        // programs whose standard error is another one.
+        // Device and inode of that socket, as systemd.exec(5) says. The variable alone is inherited
+        // by programs whose standard error is another one.
         let (Ok(journal), Ok(found)) = (env::var("JOURNAL_STREAM"), fstat(io::stderr())) else {
             return false;
         };

@@ -9,8 +9,8 @@ use randflake_common::settings;
 use super::lock::lock;
 use randflake_common::failure::{Failure, say};
 
-/// What tells that a file is another one than before, also one that was renamed to its place with the time and the length
-/// of the former: device and number of the file, and when it changed.
+/// What tells that a file is another one than before, also one that was renamed to its place with
+/// the time and the length of the former: device and number of the file, and when it changed.
 #[cfg(unix)]
 type FileStamp = Option<(u64, u64, i64, i64)>;
 #[cfg(not(unix))]
@@ -38,15 +38,17 @@ impl Watched {
     }
 
     pub(super) fn read(&self, what: &str) -> Result<String, String> {
-        // Noted before it is opened, and again from the open file: one that cannot be opened is tried again when it changes,
-        // not every two seconds, and one that is replaced meanwhile is read once more.
+        // Noted before it is opened, and again from the open file: one that cannot be opened is
+        // tried again when it changes, not every two seconds, and one that is replaced meanwhile is
+        // read once more.
         *lock(&self.seen) = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
         let (text, found) = settings::read(&self.path, what)?;
         *lock(&self.seen) = seen(&found);
         Ok(text)
     }
 
-    /// Says that everybody on this machine may read a key. It is used all the same: so are keys mounted in a container.
+    /// Says that everybody on this machine may read a key. It is used all the same: so are keys
+    /// mounted in a container.
     pub(super) fn warn_if_readable(&self, what: &str) {
         if fs::metadata(&self.path).is_ok_and(|found| others_read(&found)) {
             say(&format!(

@@ -1,5 +1,6 @@
-//! The fuzz target `resp` on commands that are changed at random: it compiles with this compiler, and holds. `cargo xtask
-//! deep fuzz` searches by coverage. The target `http` is tested inside of the server.
+//! The fuzz target `resp` on commands that are changed at random: it compiles with this compiler,
+//! and holds. `cargo xtask deep fuzz` searches by coverage. The target `http` is tested inside of
+//! the server.
 
 #![expect(
     clippy::unwrap_used,

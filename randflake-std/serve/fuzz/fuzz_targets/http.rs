@@ -1,5 +1,5 @@
-//! Any request of any client: what the HTTP server answers to it, in process. The target is a module of the server, which
-//! sees what it issues: `src/http/fuzz`.
+//! Any request of any client: what the HTTP server answers to it, in process. The target is a
+//! module of the server, which sees what it issues: `src/http/fuzz`.
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_target};

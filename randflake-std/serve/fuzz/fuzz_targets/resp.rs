@@ -1,5 +1,5 @@
-//! Any bytes as commands of the Redis protocol, in pieces of any length: the same commands as at once, and those that
-//! the crate `redis` reads.
+//! Any bytes as commands of the Redis protocol, in pieces of any length: the same commands as at
+//! once, and those that the crate `redis` reads.
 #![no_main]
 
 #[path = "../../src/resp/parse.rs"]

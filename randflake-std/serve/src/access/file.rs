@@ -72,7 +72,8 @@ impl Tokens {
         self.by_hash.get(hash)
     }
 
-    /// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
+    /// Reads the file. A token that was there before keeps what is left of its quotas; those of one
+    /// name share them.
     pub(super) fn parse(text: &str, before: &Self) -> Result<Self, String> {
         let mut tokens = Self::default();
         for (index, (number, line)) in settings::lines(text).enumerate() {
@@ -98,7 +99,8 @@ impl Tokens {
 
     fn add(&mut self, line: TokenLine, before: &Self) -> Result<(), String> {
         let namesake = self.by_name.get(&line.name);
-        // Otherwise two clients with one name would share leases, devices and quotas without anybody's wish.
+        // Otherwise two clients with one name would share leases, devices and quotas without
+        // anybody's wish.
         if line.until.is_none() && namesake.is_some_and(|namesake| !namesake.expires()) {
             return Err(format!(
                 "the name {:?} is used twice: each token needs its own; of two lines of one name, all but the last need \
@@ -109,8 +111,9 @@ impl Tokens {
         if let Some(other) = self.find(&line.hash) {
             return Err(format!("this is also the token of {:?}", other.name()));
         }
-        // A rotated token, or one with other rights, is the same client: it goes on with what is left of the quotas.
-        // Lines of this file first: the two of a rotation share one quota from the first reading on.
+        // A rotated token, or one with other rights, is the same client: it goes on with what is
+        // left of the quotas. Lines of this file first: the two of a rotation share one quota from
+        // the first reading on.
         let old = namesake
             .or_else(|| before.find(&line.hash))
             .or_else(|| before.by_name.get(&line.name));
@@ -176,7 +179,8 @@ impl FromStr for TokenLine {
                 .map(|text| node_ids(&text))
                 .transpose()?,
         };
-        // A word that is not known may be a limit, misspelt: the token would have more rights than was meant.
+        // A word that is not known may be a limit, misspelt: the token would have more rights than
+        // was meant.
         words.end()?;
         Ok(line)
     }
@@ -184,9 +188,12 @@ impl FromStr for TokenLine {
 
 /// A token's name, which stands in the log and before its leases.
 pub fn name(text: &str) -> Result<String, String> {
-    // No colon, which stands behind it in a holder's name, and nothing that a log or a file of words would have to escape.
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@/".contains(c);
-    if (1..=64).contains(&text.len()) && text.chars().all(is_allowed) {
+    // No colon, which stands behind it in a holder's name, and nothing that a log or a file of
+    // words would have to escape.
+    let mut characters = text.chars();
+    if (1..=64).contains(&text.len())
+        && characters.all(|c| c.is_ascii_alphanumeric() || "-_.@/".contains(c))
+    {
         return Ok(text.to_owned());
     }
     Err(format!(
@@ -198,13 +205,12 @@ pub fn name(text: &str) -> Result<String, String> {
 pub fn node_ids(text: &str) -> Result<RangeInclusive<u32>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let number = |text: &str| text.parse::<u32>().ok();
-    let range = number(first).zip(number(last));
-    let range = range.filter(|(first, last)| first <= last);
-    range.map(|(first, last)| first..=last).ok_or_else(|| {
-        format!(
+    match number(first).zip(number(last)) {
+        Some((first, last)) if first <= last => Ok(first..=last),
+        _ => Err(format!(
             "{text:?} is no range of node ids: the first and the last one are allowed, such as 0-99"
-        )
-    })
+        )),
+    }
 }
 
 fn list<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
@@ -219,11 +225,15 @@ fn until(text: &str) -> Result<Duration, String> {
 }
 
 fn limit(text: Option<String>) -> Result<Option<NonZeroU64>, String> {
-    let read = |text: String| {
-        let number = text.parse();
-        number.map_err(|_| format!("{text:?} is no quota: a number from 1 on is allowed"))
+    let Some(text) = text else {
+        return Ok(None);
     };
-    text.map(read).transpose()
+    match text.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(format!(
+            "{text:?} is no quota: a number from 1 on is allowed"
+        )),
+    }
 }
 
 impl Display for TokenLine {
@@ -331,8 +341,8 @@ impl TokensFile {
         ))
     }
 
-    /// Puts another file in its place at once: each line as `change` says, `None` to remove it, and more at the end. What is
-    /// no token stays as it is.
+    /// Puts another file in its place at once: each line as `change` says, `None` to remove it, and
+    /// more at the end. What is no token stays as it is.
     pub fn replace(
         self,
         change: impl Fn(&TokenLine) -> Option<String>,
@@ -345,8 +355,8 @@ impl TokensFile {
             text.extend([VERSION_LINE, "\n"]);
         }
         for line in self.text.lines() {
-            let token = settings::lines(line).next();
-            let token = token.and_then(|(_, line)| line.parse().ok());
+            let words = settings::lines(line).next();
+            let token = words.and_then(|(_, line)| line.parse().ok());
             let after = match &token {
                 Some(token) => change(token),
                 None => Some(line.to_owned()),
@@ -370,7 +380,8 @@ impl TokensFile {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&draft, error)),
             _ => {}
         }
-        // Written to the disk before it has the name: after a power cut there is the old file or the new one.
+        // Written to the disk before it has the name: after a power cut there is the old file or
+        // the new one.
         private_file::write_new(&draft, text.as_bytes()).map_err(|error| failed(&draft, error))?;
         // Owner and mode before the name: a server reads the file as soon as it has it, and cannot
         // open one of root with mode 0600.

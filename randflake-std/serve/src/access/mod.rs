@@ -35,7 +35,8 @@ pub(crate) struct Access {
     tokens: watch::Sender<Arc<Tokens>>,
     /// Version of the file; connections look up their token again when it changes.
     version: AtomicU64,
-    /// The file could not be read when it had changed: tokens that were removed from it still count.
+    /// The file could not be read when it had changed: tokens that were removed from it still
+    /// count.
     is_stale: AtomicBool,
     /// Principal of clients without a token, where none is needed.
     anybody: Arc<Principal>,
@@ -72,8 +73,8 @@ impl Access {
             };
             Failure::failed(problem + advice)
         })?;
-        let tokens = Tokens::parse(&text, &Tokens::default());
-        let tokens = tokens.map_err(|problem| file.wrong(&problem))?;
+        let tokens =
+            Tokens::parse(&text, &Tokens::default()).map_err(|problem| file.wrong(&problem))?;
         Ok(Self {
             file: Some(file),
             tokens: watch::Sender::new(Arc::new(tokens)),
@@ -86,7 +87,8 @@ impl Access {
         self.file.is_some()
     }
 
-    /// Which version of the file is in use: another one than before may have another token's rights, or not the token.
+    /// Which version of the file is in use: another one than before may have another token's
+    /// rights, or not the token.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
@@ -101,11 +103,10 @@ impl Access {
         Ok(Arc::clone(&self.anybody))
     }
 
-    /// Principal of a client that sends a token. Where none is required every token is refused: a client that sends
-    /// one expects it to be checked.
+    /// Principal of a client that sends a token. Where none is required every token is refused: a
+    /// client that sends one expects it to be checked.
     pub(crate) fn authenticate(&self, token: &[u8]) -> Result<Arc<Principal>, Refusal> {
-        let principal = self.find(&Hash::of(token));
-        let principal = principal.ok_or_else(|| {
+        let principal = self.find(&Hash::of(token)).ok_or_else(|| {
             let message = if self.is_required() {
                 "the token is unknown, or was revoked"
             } else {
@@ -117,15 +118,18 @@ impl Access {
         Ok(principal)
     }
 
-    /// Principal of a token's hash. How long it takes may tell of the hash, from which nobody finds a token.
+    /// Principal of a token's hash. How long it takes may tell of the hash, from which nobody finds
+    /// a token.
     pub(crate) fn find(&self, hash: &Hash) -> Option<Arc<Principal>> {
         self.tokens.borrow().find(hash).cloned()
     }
 
-    /// Returns once the token of a connection is no longer valid, and has not become so again for a while. Such a connection
-    /// would keep its place and its memory for as long as it is idle, or asks for what needs no token.
+    /// Returns once the token of a connection is no longer valid, and has not become so again for a
+    /// while. Such a connection would keep its place and its memory for as long as it is idle, or
+    /// asks for what needs no token.
     pub(crate) async fn revoked(&self, token: impl Fn() -> Option<Hash>) {
-        /// As long as a new client may take to send its token. A file that was emptied by accident may be back.
+        /// As long as a new client may take to send its token. A file that was emptied by accident
+        /// may be back.
         const GRACE: Duration = Duration::from_secs(10);
         /// A token also expires while the file stays as it is.
         const LOOK: Duration = Duration::from_secs(60);
@@ -146,7 +150,8 @@ impl Access {
         }
     }
 
-    /// Reads the file again if it has changed, or in any case. What was in use stays in use if it is wrong.
+    /// Reads the file again if it has changed, or in any case. What was in use stays in use if it
+    /// is wrong.
     pub(crate) fn reload(&self, always: bool) -> Result<bool, Failure> {
         let Some(file) = &self.file else {
             return Ok(false);
@@ -161,7 +166,8 @@ impl Access {
         self.is_stale.store(parsed.is_err(), Ordering::Relaxed);
         // A file that is half written is wrong in most cases: it must not lock everybody out.
         let parsed = Arc::new(parsed?);
-        // Both under the lock of the tokens: once one client was refused by the new ones, no other uses the old version.
+        // Both under the lock of the tokens: once one client was refused by the new ones, no other
+        // uses the old version.
         self.tokens.send_modify(|tokens| {
             *tokens = parsed;
             self.version.fetch_add(1, Ordering::Release);
@@ -169,7 +175,8 @@ impl Access {
         Ok(true)
     }
 
-    /// Whether the file has changed and cannot be used, so that tokens count which may have been removed.
+    /// Whether the file has changed and cannot be used, so that tokens count which may have been
+    /// removed.
     pub(crate) fn is_stale(&self) -> bool {
         self.is_stale.load(Ordering::Relaxed)
     }
@@ -185,7 +192,8 @@ impl Access {
         tokens.all().filter(|known| !known.has_expired()).count()
     }
 
-    /// Whether every client is refused, because no token is valid: the file was emptied, or all in it have expired.
+    /// Whether every client is refused, because no token is valid: the file was emptied, or all in
+    /// it have expired.
     pub(crate) fn refuses_all(&self) -> bool {
         self.is_required() && self.valid() == 0
     }

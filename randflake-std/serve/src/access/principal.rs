@@ -1,4 +1,5 @@
-//! Principals, the owner of a token or anybody, and their rights: scopes in the namespaces of patterns.
+//! Principals, the owner of a token or anybody, and their rights: scopes in the namespaces of
+//! patterns.
 
 use core::fmt::{self, Display, Formatter};
 use core::ops::RangeInclusive;
@@ -23,7 +24,8 @@ pub(crate) struct Principal {
     hash: Option<Hash>,
     scopes: Vec<Scope>,
     namespaces: Vec<Pattern>,
-    /// Shared with the same token of an earlier version of the file: reading it again gives nobody a new burst.
+    /// Shared with the same token of an earlier version of the file: reading it again gives nobody
+    /// a new burst.
     quotas: PerQuota<Option<Arc<Quota>>>,
     /// Quota of requests that need neither ids nor the store.
     small: Option<Arc<Quota>>,
@@ -168,7 +170,8 @@ impl Principal {
         self.take(QuotaKind::Leases, count.into())
     }
 
-    /// Counts looks at the store against its quota: a list is one for each 100 leases that it may have.
+    /// Counts looks at the store against its quota: a list is one for each 100 leases that it may
+    /// have.
     pub(crate) fn take_reads(&self, count: u32) -> Result<(), Refusal> {
         self.take(QuotaKind::Reads, count.into())
     }
@@ -191,9 +194,9 @@ impl Principal {
                 return Refusal::new(RefusalKind::Quota, message);
             };
             // Shown in milliseconds: "try again in 0s" would be followed.
-            let wait = wait.max(Duration::from_millis(1));
-            let message = format!("{message}: try again in {}", span(wait));
-            Refusal::new(RefusalKind::Quota, message).retry_in(wait)
+            let shown = wait.max(Duration::from_millis(1));
+            let message = format!("{message}: try again in {}", span(shown));
+            Refusal::new(RefusalKind::Quota, message).retry_in(shown)
         })
     }
 }
@@ -254,17 +257,18 @@ impl FromStr for Pattern {
             None => (text, false),
         };
         // Of a namespace's name. A `*` anywhere else would look as if it matched there.
-        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
-        if !stem.chars().all(is_allowed) || stem.is_empty() && !is_prefix {
+        let is_name = stem
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c));
+        if !is_name || stem.is_empty() && !is_prefix {
             return Err(format!(
                 "{text:?} is no pattern of namespaces: a name is allowed, or the beginning of names and *"
             ));
         }
-        let stem = stem.to_owned();
         Ok(if is_prefix {
-            Self::Prefix(stem)
+            Self::Prefix(stem.to_owned())
         } else {
-            Self::Name(stem)
+            Self::Name(stem.to_owned())
         })
     }
 }

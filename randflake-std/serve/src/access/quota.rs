@@ -1,8 +1,9 @@
 //! Quotas: rate limits of a token, and what each request counts as against them.
 //!
-//! One that an id takes as long as counts as one. What takes longer counts as more, by what it costs beside an `INCR` of a
-//! pipeline; what asks for several things at once counts as each of them. What needs neither ids nor the store has a
-//! quota of its own: a client that greets, or asks whether the server answers, is not refused because its ids were many.
+//! One that an id takes as long as counts as one. What takes longer counts as more, by what it
+//! costs beside an `INCR` of a pipeline; what asks for several things at once counts as each of
+//! them. What needs neither ids nor the store has a quota of its own: a client that greets, or asks
+//! whether the server answers, is not refused because its ids were many.
 
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -29,9 +30,10 @@ pub enum QuotaKind {
 pub type PerQuota<T> = [T; QuotaKind::ALL.len()];
 
 impl QuotaKind {
-    /// Each with its name in files and messages, and its limit where a token's line has none: a store keeps the last 65,536
-    /// leases of a node id, so that at 50 a second one token takes more than 20 minutes to push out a lease of others. At
-    /// once it is as many as one request may ask for.
+    /// Each with its name in files and messages, and its limit where a token's line has none: a
+    /// store keeps the last 65,536 leases of a node id, so that at 50 a second one token takes more
+    /// than 20 minutes to push out a lease of others. At once it is as many as one request may ask
+    /// for.
     pub(super) const ALL: [(&'static str, Option<Limit>); 4] = [
         ("ids", None),
         ("requests", None),
@@ -74,9 +76,9 @@ const fn at_least_one(number: u64) -> NonZeroU64 {
     }
 }
 
-/// A token bucket: the generic cell rate algorithm (ITU-T I.371, virtual scheduling), whose whole state is the time at which
-/// the bucket is full again. One word, so that all connections of a token share it without a lock; nothing else is published
-/// by it, so that relaxed order is enough.
+/// A token bucket: the generic cell rate algorithm (ITU-T I.371, virtual scheduling), whose whole
+/// state is the time at which the bucket is full again. One word, so that all connections of a
+/// token share it without a lock; nothing else is published by it, so that relaxed order is enough.
 #[derive(Debug)]
 pub(crate) struct Quota {
     limit: Limit,
@@ -144,7 +146,8 @@ impl Quota {
 pub(crate) enum Weight {
     /// As one small request: `PING`, `AUTH`, and all that is wrong.
     Small,
-    /// As so many requests. Never more than a second brings: who may send one a second may send any one.
+    /// As so many requests. Never more than a second brings: who may send one a second may send any
+    /// one.
     Requests(u64),
     /// As a request for each thing that is asked for, however many.
     Each(u64),
@@ -161,7 +164,8 @@ impl Weight {
 
 /// Quota of small requests per second, by the quota of requests.
 pub(super) fn small_per_second(requests: NonZeroU64) -> NonZeroU64 {
-    /// For the greetings of as many connections: a token with a quota of one request a second may still have a pool.
+    /// For the greetings of as many connections: a token with a quota of one request a second may
+    /// still have a pool.
     const LEAST: NonZeroU64 = NonZeroU64::new(100).unwrap();
     const TIMES: NonZeroU64 = NonZeroU64::new(10).unwrap();
     requests.saturating_mul(TIMES).max(LEAST)
@@ -172,13 +176,14 @@ pub(super) fn small_per_second(requests: NonZeroU64) -> NonZeroU64 {
 pub(crate) enum Work {
     /// Acquires, renews or releases leases.
     Change,
-    /// Reads the history or lists leases. It has sessions of its own, so that no number of reads holds up a lease.
+    /// Reads the history or lists leases. It has sessions of its own, so that no number of reads
+    /// holds up a lease.
     Read,
 }
 
 impl Work {
-    /// Requests that the store works on at the same time, each in a session of its own. Few: a database server has a hundred
-    /// connections by default, and a fleet of servers shares them.
+    /// Requests that the store works on at the same time, each in a session of its own. Few: a
+    /// database server has a hundred connections by default, and a fleet of servers shares them.
     pub(crate) const fn sessions(self) -> usize {
         match self {
             Self::Change => 5,
@@ -186,7 +191,8 @@ impl Work {
         }
     }
 
-    /// Sessions that one token may use: there is always a session for others, however many requests it sends.
+    /// Sessions that one token may use: there is always a session for others, however many requests
+    /// it sends.
     const fn of_one_token(self) -> usize {
         self.sessions() - 1
     }

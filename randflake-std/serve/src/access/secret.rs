@@ -44,15 +44,15 @@ impl Debug for TokenSecret {
     }
 }
 
-/// Whether a text is a token, in the place of something that is not secret. One that was not copied to its end is one, too;
-/// a file may have a name with the prefix.
+/// Whether a text is a token, in the place of something that is not secret. One that was not copied
+/// to its end is one, too; a file may have a name with the prefix.
 pub(super) fn is_token(text: &str) -> bool {
     let digits = text.strip_prefix(PREFIX).unwrap_or_default();
     digits.len() >= BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// The SHA-256 of a token. A slow hash protects passwords, which are guessed; of 256 random bits nobody guesses one,
-/// and each request would pay for it.
+/// The SHA-256 of a token. A slow hash protects passwords, which are guessed; of 256 random bits
+/// nobody guesses one, and each request would pay for it.
 #[derive(Clone, Copy, PartialEq, Eq, core::hash::Hash)]
 pub struct Hash([u8; BYTES]);
 

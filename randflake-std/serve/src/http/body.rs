@@ -124,7 +124,8 @@ impl StallLimit {
         context: &mut Context<'_>,
         outcome: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        // Any progress begins the time anew: a slow client is served, one that has stopped is not waited for.
+        // Any progress begins the time anew: a slow client is served, one that has stopped is not
+        // waited for.
         if outcome.is_ready() {
             self.sending.stop();
             return outcome;
@@ -290,12 +291,14 @@ impl<S: Sync> FromRequestParts<S> for BodyMemory {
 /// A JSON document as the body of an answer.
 pub(super) struct Json<T>(pub(super) T);
 
-/// Reads a JSON document of a request of at most so many bytes. The memory is held as long as the permit.
+/// Reads a JSON document of a request of at most so many bytes. The memory is held as long as the
+/// permit.
 pub(super) async fn json<T: DeserializeOwned>(
     mut request: Request,
     most: usize,
 ) -> Result<(T, Option<Permit>), Refusal> {
-    // A page of another site may send a form or plain text unasked, but asks (CORS) before it sends JSON.
+    // A page of another site may send a form or plain text unasked, but asks (CORS) before it sends
+    // JSON.
     if !is_json(request.headers()) {
         return Err(Refusal::new(
             RefusalKind::UnsupportedMediaType,
@@ -307,14 +310,14 @@ pub(super) async fn json<T: DeserializeOwned>(
     if size.lower() > most as u64 {
         return Err(too_long(most));
     }
-    let len = size.upper().and_then(|len| usize::try_from(len).ok());
-    let len = len.unwrap_or(most).min(most);
+    let announced = size.upper().and_then(|len| usize::try_from(len).ok());
+    let len = announced.unwrap_or(most).min(most);
     // Before a byte of it is read, for the longest that it may become.
     let permit = BodyMemory::of(&request).take(len * PARSED).await?;
     // A body whose length is not announced ends here, and not at the library's own limit.
     DefaultBodyLimit::max(most).apply(&mut request);
-    let read = timeout(BODY_PATIENCE, Bytes::from_request(request, &())).await;
-    let read = read.map_err(|_| {
+    let received = timeout(BODY_PATIENCE, Bytes::from_request(request, &())).await;
+    let read = received.map_err(|_| {
         let message = format!("the body took over {} s", BODY_PATIENCE.as_secs());
         Refusal::new(RefusalKind::TooSlow, message)
     })?;
@@ -357,7 +360,8 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// Problem document as it is written. `type` names what a program does about it; `detail` is one line for people.
+/// Problem document as it is written. `type` names what a program does about it; `detail` is one
+/// line for people.
 #[derive(Serialize)]
 struct ProblemDocument<'a> {
     r#type: String,
@@ -381,8 +385,7 @@ impl IntoResponse for Refusal {
         };
         // It has strings and numbers only.
         let body = serde_json::to_vec(&document).unwrap_or_default();
-        let status = StatusCode::from_u16(kind.http());
-        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = StatusCode::from_u16(kind.http()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         let constant = HeaderValue::from_static;

@@ -99,7 +99,8 @@ pub(super) struct BoardHolder {
     pub(super) first_node_id: u32,
 }
 
-/// A letter for each cell: the worst state of its node ids, `c`ontested, `e`nding, `h`eld or `.` for free.
+/// A letter for each cell: the worst state of its node ids, `c`ontested, `e`nding, `h`eld or `.`
+/// for free.
 #[derive(Clone, Serialize)]
 pub(super) struct NodeMap {
     nodes_per_cell: u64,
@@ -118,8 +119,8 @@ impl Dashboards {
         Self(names.map(|name| (name, Arc::default())).collect())
     }
 
-    /// The dashboard of a namespace. A store that is silent is given up early: the page is to say so, and what the server knows by
-    /// itself.
+    /// The dashboard of a namespace. A store that is silent is given up early: the page is to say
+    /// so, and what the server knows by itself.
     pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<Dashboard, String> {
         let in_time = timeout(PATIENCE, self.read(space)).await;
         in_time.unwrap_or_else(|_| {
@@ -132,8 +133,8 @@ impl Dashboards {
         let Some(kept) = self.0.get(space.name()) else {
             return Err("it is not served".to_owned());
         };
-        // Held while the store is asked: who comes meanwhile waits for that answer, and a page that many look at costs one
-        // read of all leases.
+        // Held while the store is asked: who comes meanwhile waits for that answer, and a page that
+        // many look at costs one read of all leases.
         let mut kept = Arc::clone(kept).lock_owned().await;
         if let Some((taken, dashboard)) = &*kept
             && taken.elapsed() < KEPT
@@ -141,8 +142,8 @@ impl Dashboards {
             return dashboard.clone();
         }
         let asked = Arc::clone(space);
-        // A task of its own, with the lock: who waits no longer, as a scrape of a slow store, does not end the read, and must
-        // not let the next one begin another.
+        // A task of its own, with the lock: who waits no longer, as a scrape of a slow store, does
+        // not end the read, and must not let the next one begin another.
         let reading = tokio::spawn(async move {
             // The server's own read: it takes no turn of the token that happened to come first.
             let taken = asked
@@ -153,14 +154,16 @@ impl Dashboards {
             *kept = Some((Instant::now(), dashboard.clone()));
             dashboard
         });
-        let not_done = |ended| Err(space.not_done(ended).message);
-        reading.await.unwrap_or_else(not_done)
+        reading
+            .await
+            .unwrap_or_else(|ended| Err(space.not_done(ended).message))
     }
 }
 
 impl Dashboard {
     fn take(store: &mut LeaseStore) -> Result<Self, StoreError> {
-        // The store's clock is read at some time between the two: half of the way is the best guess.
+        // The store's clock is read at some time between the two: half of the way is the best
+        // guess.
         let before = here();
         let theirs = store.now()?;
         let middle = before.midpoint(here());
@@ -203,7 +206,8 @@ fn note_occupancy(namespace: &str, live: u64, total: u64) {
     gauge!("randflake_occupancy_ratio", "namespace" => namespace.to_owned()).set(ratio);
 }
 
-/// Sets the end of the quarantine as a handle does at an acquire; one that holds what it needs makes none.
+/// Sets the end of the quarantine as a handle does at an acquire; one that holds what it needs
+/// makes none.
 fn note_quarantine(namespace: &str, quarantine: Option<&Quarantine>) {
     let until = quarantine.map_or(Duration::ZERO, |quarantine| quarantine.until);
     let gauge =
@@ -267,10 +271,12 @@ fn draw(snapshot: &Snapshot, total: u64) -> (NodeIdCounts, NodeMap) {
         }
     }
     let [_, held, ending, contested] = counts;
-    let letter = |rank: &u8| char::from(LETTERS[usize::from(*rank)]);
     let map = NodeMap {
         nodes_per_cell,
-        cells: worst.iter().map(letter).collect(),
+        cells: worst
+            .iter()
+            .map(|rank| char::from(LETTERS[usize::from(*rank)]))
+            .collect(),
     };
     let counts = NodeIdCounts {
         held,

@@ -6,7 +6,8 @@ use axum::routing::{MethodRouter, get};
 
 use super::body::Paid;
 
-/// Its own resources, and nothing else: names of holders, which clients choose, must not become scripts in an operator's page.
+/// Its own resources, and nothing else: names of holders, which clients choose, must not become
+/// scripts in an operator's page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -63,7 +64,8 @@ fn answer(kind: &'static str, content: &'static str) -> Response {
         (CACHE_CONTROL, "no-cache"),
     ];
     let mut response = (headers, content).into_response();
-    // It is in the program, and sent from there: however many guests ask for it, none makes the server hold it.
+    // It is in the program, and sent from there: however many guests ask for it, none makes the
+    // server hold it.
     response.extensions_mut().insert(Paid);
     response
 }

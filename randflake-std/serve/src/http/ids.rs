@@ -44,8 +44,8 @@ pub(super) async fn ids(
     let count = query.number("count", 1..=MAX_IDS as u64)?.unwrap_or(1);
     let namespace = request.namespace()?;
     let count = usize::try_from(count).unwrap_or(MAX_IDS);
-    // Before ids are taken: one that cannot be answered is lost. They are eight bytes each; a chunk is written while the one
-    // before it may still be sent.
+    // Before ids are taken: one that cannot be answered is lost. They are eight bytes each; a chunk
+    // is written while the one before it may still be sent.
     let written = (count * format.max_len()).min(2 * LAST_CHUNK);
     let permit = memory.take(count * size_of::<Id>() + written).await?;
     let mut ids = vec![Id::from_u64(0); count];
@@ -62,10 +62,12 @@ pub(super) async fn ids(
     Ok(response)
 }
 
-/// Ids as the body of an answer. All are there before the first byte; their text is written in chunks.
+/// Ids as the body of an answer. All are there before the first byte; their text is written in
+/// chunks.
 ///
-/// JSON is `{"namespace":"orders","ids":[{"text":"3vgoe12ccb8gh","int":"4594531474933654033"}]}`: both are strings, because
-/// JavaScript rounds numbers over 53 bits. Ids of 53 bits also have `"number":5894197889380909`.
+/// JSON is `{"namespace":"orders","ids":[{"text":"3vgoe12ccb8gh","int":"4594531474933654033"}]}`:
+/// both are strings, because JavaScript rounds numbers over 53 bits. Ids of 53 bits also have
+/// `"number":5894197889380909`.
 struct IdsBody {
     ids: Vec<Id>,
     /// How many of them are written.
@@ -198,8 +200,10 @@ fn len(format: IdsFormat, form: IdEncryption, id: Id) -> usize {
     let int = usize::from(id.to_i64() < 0) + decimal(id.to_i64().unsigned_abs());
     match format {
         IdsFormat::Json => {
-            let number = form.number(id);
-            let number = number.map_or(0, |number| NUMBER.len() + decimal(number));
+            let number = match form.number(id) {
+                None => 0,
+                Some(number) => NUMBER.len() + decimal(number),
+            };
             r#"{"text":"","int":""}"#.len() + text + int + number
         }
         IdsFormat::Text => text + 1,
@@ -233,8 +237,8 @@ impl IdsFormat {
             // From the last on: of several that are liked alike the first is taken.
             let formats = Self::ALL.into_iter().rev().map(|(format, _)| format);
             let best = formats.max_by_key(|format| accepted.quality(*format));
-            let best = best.filter(|format| accepted.quality(*format) > 0);
-            return best.ok_or_else(|| {
+            let accepted = best.filter(|format| accepted.quality(*format) > 0);
+            return accepted.ok_or_else(|| {
                 let message = "the header Accept has none of application/json, text/plain and \
                                application/octet-stream, which are served";
                 Refusal::new(RefusalKind::NotAcceptable, message)
@@ -279,10 +283,9 @@ impl Accepted {
         let essence = essence(format);
         let kind = essence.split('/').next().unwrap_or_default();
         let ranges = [essence.to_owned(), format!("{kind}/*"), "*/*".to_owned()];
-        let find = |range: &String| self.0.iter().find(|(own, _)| own == range);
         ranges
             .iter()
-            .find_map(find)
+            .find_map(|range| self.0.iter().find(|(own, _)| own == range))
             .map_or(0, |(_, quality)| *quality)
     }
 }
@@ -332,19 +335,20 @@ pub(super) async fn numbers(request: ApiRequest) -> Result<Json<NumbersAnswer>, 
     let service = &request.app.service;
     let issued = service.numbers(&request.principal, namespace, count);
     let IssuedNumbers { segment, terms } = issued.await?;
-    let number = |number: u64| IssuedNumber {
+    let numbers = segment.numbers().map(|number| IssuedNumber {
         text: terms.text(number),
         int: number.to_string(),
-    };
+    });
     Ok(Json(NumbersAnswer {
         namespace: namespace.to_owned(),
-        numbers: segment.numbers().map(number).collect(),
+        numbers: numbers.collect(),
     }))
 }
 
 /// Ids of one request: what is shown of them is about 200 kB.
 const MOST: usize = 1_000;
-/// So many ids in their longest form, base2: what is read of shorter texts takes many times their length.
+/// So many ids in their longest form, base2: what is read of shorter texts takes many times their
+/// length.
 const MAX_LEN: usize = 80 << 10;
 
 #[derive(Debug, Deserialize)]
@@ -414,9 +418,11 @@ pub(super) async fn many(
     }
     let namespace = request.namespace()?;
     let form = form_of(asked.form.as_deref())?;
-    let read = asked.ids.iter();
-    let read = read.map(|text| service.inspect(principal, namespace, read_id(form, text)?));
-    let ids: Result<_, Refusal> = read.collect();
+    let ids: Result<_, Refusal> = asked
+        .ids
+        .iter()
+        .map(|text| service.inspect(principal, namespace, read_id(form, text)?))
+        .collect();
     Ok(Json(InspectAnswer {
         namespace: namespace.to_owned(),
         ids: ids?,
@@ -438,7 +444,8 @@ pub(super) struct ExplainAnswer {
     namespace: String,
     #[serde(flatten)]
     row: ExplainRow,
-    /// Records of this node id's history that are missing or were changed, as far as the search has met them.
+    /// Records of this node id's history that are missing or were changed, as far as the search has
+    /// met them.
     gaps: Vec<GapDocument>,
 }
 

@@ -142,22 +142,24 @@ pub(super) async fn register(
     let space = space(&request)?;
     let (asked, _memory) = json::<DeviceParameters>(body, MAX_LEN).await?;
     let device = device_of(&asked.device)?;
-    let register = move |store: &mut LeaseStore| {
+    work(&request, space, device, move |store| {
         let register = DeviceRequest::Register {
             owner: asked.owner.as_deref(),
             reported: asked.counter,
         };
         store.devices().request(device, &register)
-    };
-    work(&request, space, device, register).await
+    })
+    .await
 }
 
 pub(super) async fn look(request: ApiRequest) -> Result<Json<DeviceAnswer>, Refusal> {
     request.begin(Weight::ONE, &["namespace", "device"])?;
     let space = space(&request)?;
     let device = device_of(request.query.text("device").unwrap_or_default())?;
-    let look = move |store: &mut LeaseStore| store.devices().request(device, &DeviceRequest::Look);
-    work(&request, space, device, look).await
+    work(&request, space, device, move |store| {
+        store.devices().request(device, &DeviceRequest::Look)
+    })
+    .await
 }
 
 /// The namespace, for administrators: a device's owner and counter decide who may make its
@@ -174,8 +176,9 @@ async fn work(
     device: u64,
     work: impl FnOnce(&mut LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
 ) -> Result<Json<DeviceAnswer>, Refusal> {
-    let known = space.with_store(&request.principal, move |store| Ok(work(store)?));
-    let known = known.await?;
+    let known = space
+        .with_store(&request.principal, move |store| Ok(work(store)?))
+        .await?;
     Ok(Json(DeviceAnswer {
         namespace: space.name().to_owned(),
         device: format!("{device:016x}"),
@@ -230,7 +233,8 @@ pub(super) async fn tickets(
     }
     // Without tokens everybody operates the server.
     let owner = principal.has_token().then(|| principal.name().to_owned());
-    let work = move |store: &mut LeaseStore| {
+    let node_ids = space.leasable(principal)?;
+    let answer = space.grant_within(principal, node_ids, move |store| {
         // First: a counter that was taken and not used does no harm.
         let next = DeviceRequest::NextTicket {
             owner: owner.as_deref(),
@@ -263,8 +267,7 @@ pub(super) async fn tickets(
             start_unix_ms: spec.unix_ms(grant.start),
             end_unix_ms: spec.unix_ms(grant.end),
         })
-    };
-    let answer = space.grant_within(principal, space.leasable(principal)?, work);
+    });
     Ok((StatusCode::CREATED, Json(answer.await?)))
 }
 

@@ -1,5 +1,5 @@
-//! `GET /metrics`, in the text format of Prometheus: the table of the server's own metrics, and those of the handles, which
-//! the library records through the facade of the crate `metrics`.
+//! `GET /metrics`, in the text format of Prometheus: the table of the server's own metrics, and
+//! those of the handles, which the library records through the facade of the crate `metrics`.
 
 use core::fmt::{Display, Write as _};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,8 @@ struct Metric {
     kind: MetricKind,
     help: &'static str,
     seen_by: SeenBy,
-    /// Writes its values, from where they are counted. Each that an alert may compare with is there from the start.
+    /// Writes its values, from where they are counted. Each that an alert may compare with is there
+    /// from the start.
     write: fn(&Source<'_>, &mut Values<'_>),
 }
 
@@ -299,18 +300,18 @@ pub(super) async fn metrics(request: ApiRequest) -> Result<Response, Refusal> {
 
 /// Formats labels, such as `{namespace="orders"}`; nothing without any.
 fn labels<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let escaped = |value: &str| {
-        let value = value.replace('\\', r"\\").replace('"', r#"\""#);
-        value.replace('\n', r"\n")
-    };
-    let pairs = pairs.into_iter();
-    let pairs: Vec<_> = pairs
-        .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+    let written: Vec<_> = pairs
+        .into_iter()
+        .map(|(name, value)| {
+            let slashes = value.replace('\\', r"\\");
+            let escaped = slashes.replace('"', r#"\""#).replace('\n', r"\n");
+            format!("{name}=\"{escaped}\"")
+        })
         .collect();
-    if pairs.is_empty() {
+    if written.is_empty() {
         return String::new();
     }
-    format!("{{{}}}", pairs.join(","))
+    format!("{{{}}}", written.join(","))
 }
 
 /// By name, then by labels as they are written, and whose namespace it is.
@@ -342,8 +343,9 @@ impl Recorded {
 
     fn value(&self, kind: MetricKind, key: &Key) -> Arc<AtomicU64> {
         let pairs = || key.labels().map(|label| (label.key(), label.value()));
-        let namespace = pairs().find(|(name, _)| *name == "namespace");
-        let namespace = namespace.map(|(_, value)| value.to_owned());
+        let namespace = pairs()
+            .find(|(name, _)| *name == "namespace")
+            .map(|(_, value)| value.to_owned());
         // Taken when a metric is registered, not when it counts: handles keep what they get.
         let mut kept = lock(&self.0);
         let family = kept

@@ -1,4 +1,5 @@
-//! HTTP: ids, leases and tickets as JSON, for machines; health and metrics, for operators' tools; and a page for operators.
+//! HTTP: ids, leases and tickets as JSON, for machines; health and metrics, for operators' tools;
+//! and a page for operators.
 
 mod body;
 mod dashboard;
@@ -60,8 +61,8 @@ use crate::refusal::{Refusal, RefusalKind};
 const MAX_HEAD: usize = 16 << 10;
 /// What a connection holds: a head that is read, one that is written, and its state.
 const COST: usize = 2 * MAX_HEAD + (4 << 10);
-/// Time limit of an answer, including receiving the body of the request. It is beyond every wait inside: 5 s for a turn, for
-/// ids and for memory, 10 s for a body.
+/// Time limit of an answer, including receiving the body of the request. It is beyond every wait
+/// inside: 5 s for a turn, for ids and for memory, 10 s for a body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a client that was answered may go on sending, which is not looked at.
@@ -156,7 +157,8 @@ async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Nex
             Err(refusal) => refusal.into_response(),
         }
     };
-    // Cancels the handler, not the work with the store, which goes on in its thread and may succeed.
+    // Cancels the handler, not the work with the store, which goes on in its thread and may
+    // succeed.
     let answered = timeout(PATIENCE, answering).await;
     let mut response = answered.unwrap_or_else(|_| {
         let message = format!(

@@ -1,9 +1,10 @@
-//! One request of HTTP: its client, its parameters, its answer and its place in the log; and requests of other web pages.
+//! One request of HTTP: its client, its parameters, its answer and its place in the log; and
+//! requests of other web pages.
 //!
-//! Without tokens, a server that listens on this machine only trusts the programs there. A browser is one of them, and
-//! runs the code of any web page: a page may send requests here, and with a name of its own that leads to 127.0.0.1 it may
-//! read the answers, too. A browser tells both by headers that a page cannot set. A token is protection enough: no browser
-//! adds one by itself.
+//! Without tokens, a server that listens on this machine only trusts the programs there. A browser
+//! is one of them, and runs the code of any web page: a page may send requests here, and with a
+//! name of its own that leads to 127.0.0.1 it may read the answers, too. A browser tells both by
+//! headers that a page cannot set. A token is protection enough: no browser adds one by itself.
 
 use core::net::{IpAddr, SocketAddr};
 use core::ops::RangeInclusive;
@@ -47,8 +48,8 @@ impl FromRequestParts<Arc<App>> for ApiRequest {
 }
 
 impl ApiRequest {
-    /// Counts the request, and refuses parameters other than these. It comes first: what is wrong, and what is not allowed,
-    /// must not cost less than what is answered.
+    /// Counts the request, and refuses parameters other than these. It comes first: what is wrong,
+    /// and what is not allowed, must not cost less than what is answered.
     pub(super) fn begin(&self, weight: Weight, parameters: &[&str]) -> Result<(), Refusal> {
         self.principal.take_request(weight)?;
         self.query.only(parameters)
@@ -82,7 +83,8 @@ impl ApiRequest {
     }
 }
 
-/// The owner of a request's bearer token, or anybody where none is needed. The connection becomes theirs.
+/// The owner of a request's bearer token, or anybody where none is needed. The connection becomes
+/// theirs.
 pub(super) fn identify(parts: &Parts, app: &App) -> Result<Arc<Principal>, Refusal> {
     let access = &app.service.access;
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
@@ -116,8 +118,8 @@ pub(super) fn identify(parts: &Parts, app: &App) -> Result<Arc<Principal>, Refus
 
 /// The token of `Bearer TOKEN`; the scheme's name has no case.
 fn bearer(value: &[u8]) -> Result<&[u8], Refusal> {
-    let (scheme, token) = value.split_at_checked("Bearer ".len()).unwrap_or_default();
-    let token = token.trim_ascii();
+    let (scheme, rest) = value.split_at_checked("Bearer ".len()).unwrap_or_default();
+    let token = rest.trim_ascii();
     if scheme.eq_ignore_ascii_case(b"Bearer ") && !token.is_empty() {
         return Ok(token);
     }
@@ -135,7 +137,8 @@ impl Parameters {
         Ok(Self(pairs))
     }
 
-    /// Refuses all but these, and any that stands there twice: of two values, the other one might be meant.
+    /// Refuses all but these, and any that stands there twice: of two values, the other one might
+    /// be meant.
     pub(super) fn only(&self, allowed: &[&str]) -> Result<(), Refusal> {
         for (index, (name, _)) in self.0.iter().enumerate() {
             if !allowed.contains(&&**name) {
@@ -269,7 +272,8 @@ impl LoggedRequest {
 /// Whose page a request is of; `none` is the user.
 const FETCH_SITE: &str = "Sec-Fetch-Site";
 
-/// Refuses requests that do not say once which host they are for: what is before the server may have read another one.
+/// Refuses requests that do not say once which host they are for: what is before the server may
+/// have read another one.
 pub(super) fn check_host(request: &Request) -> Result<(), Refusal> {
     let found = request.headers().get_all(HOST).iter().count();
     // It came with HTTP/1.1.

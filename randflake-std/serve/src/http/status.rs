@@ -1,5 +1,5 @@
-//! Status for operators and their tools: `GET /v1/status` for the page; `/healthz` and `/readyz`, which need no token,
-//! for service managers and load balancers.
+//! Status for operators and their tools: `GET /v1/status` for the page; `/healthz` and `/readyz`,
+//! which need no token, for service managers and load balancers.
 
 use core::fmt::Display;
 use std::collections::BTreeMap;
@@ -206,8 +206,9 @@ pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Whether this server should get requests, and why a namespace issues no ids; of one namespace by its name, whether it
-/// issues ids. Which namespaces there are is said to their administrators alone.
+/// Whether this server should get requests, and why a namespace issues no ids; of one namespace by
+/// its name, whether it issues ids. Which namespaces there are is said to their administrators
+/// alone.
 pub(super) async fn ready(
     State(app): State<Arc<App>>,
     request: Request,

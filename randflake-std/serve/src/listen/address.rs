@@ -32,9 +32,9 @@ impl FromStr for ListenAddress {
         if let Some(mistake) = mistake_in_ipv6(text) {
             return Err(format!("it {mistake}"));
         }
-        let found = text.to_socket_addrs().map(|mut found| found.next());
-        let found = found.ok().flatten();
-        found.map(Self::At).ok_or_else(|| {
+        let found = text.to_socket_addrs().ok();
+        let first = found.and_then(|mut found| found.next());
+        first.map(Self::At).ok_or_else(|| {
             "an address and a port are allowed, such as 127.0.0.1:6380, [::1]:6380 or localhost:6380, or systemd for \
              the socket that it passes"
                 .to_owned()
@@ -85,9 +85,12 @@ impl Passed {
                 // The variable names the sockets in their order, so the place of a name is that of
                 // its socket.
                 let at = self.names.iter().position(|own| own == name);
-                let taken = at.map(|at| self.sockets.take_tcp_listener(at)).transpose();
-                let taken = taken.map_err(|error| failed(error.to_string()))?.flatten();
-                taken.ok_or_else(|| {
+                let taken = match at {
+                    Some(at) => self.sockets.take_tcp_listener(at),
+                    None => Ok(None),
+                };
+                let socket = taken.map_err(|error| failed(error.to_string()))?;
+                socket.ok_or_else(|| {
                     failed(format!(
                         "systemd has passed no socket named {name}: its socket unit needs ListenStream=ADDRESS and \
                          FileDescriptorName={name}"

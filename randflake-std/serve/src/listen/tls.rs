@@ -44,7 +44,8 @@ pub(crate) struct Tls {
     said_at: Mutex<Option<Instant>>,
 }
 
-/// So many seconds are between two lines about refused clients: anybody may connect, and as often as they like.
+/// So many seconds are between two lines about refused clients: anybody may connect, and as often
+/// as they like.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// What the files said when they were read last.
@@ -76,15 +77,16 @@ impl Tls {
         self.state.borrow().acceptor.clone()
     }
 
-    /// Reads the files again if one has changed, or in any case. What was in use stays in use if they are wrong.
+    /// Reads the files again if one has changed, or in any case. What was in use stays in use if
+    /// they are wrong.
     pub(crate) fn reload(&self, always: bool) -> Result<bool, Failure> {
         let files = [
             Some(&self.certificate),
             Some(&self.key),
             self.client_ca.as_ref(),
         ];
-        // All three together: a certificate and a key that are not each other's must never be in use, and while one of them
-        // is replaced that is an error, after which the old ones stay.
+        // All three together: a certificate and a key that are not each other's must never be in
+        // use, and while one of them is replaced that is an error, after which the old ones stay.
         if !always && !files.into_iter().flatten().any(Watched::has_changed) {
             return Ok(false);
         }
@@ -105,8 +107,9 @@ impl Tls {
         }
     }
 
-    /// Returns once a client's certificate is no longer accepted, because the file of authorities has changed. Otherwise a
-    /// client whose authority was removed would go on for as long as it keeps its connection.
+    /// Returns once a client's certificate is no longer accepted, because the file of authorities
+    /// has changed. Otherwise a client whose authority was removed would go on for as long as it
+    /// keeps its connection.
     pub(super) async fn refused(&self, chain: &[CertificateDer<'_>]) {
         // Who has shown none was accepted without: there is no such file.
         let Some((own, above)) = chain.split_first() else {
@@ -134,7 +137,8 @@ fn configure(
     client_ca: Option<&Watched>,
 ) -> Result<TlsState, Failure> {
     let chain = certificates(certificate, "the certificate")?;
-    // Used all the same: who renews it in time is not served by a server that refuses to start, and clients decide.
+    // Used all the same: who renews it in time is not served by a server that refuses to start, and
+    // clients decide.
     if let Some(problem) = chain.first().and_then(unfit) {
         say(&format!(
             "warning: {}: clients will refuse it",
@@ -160,8 +164,7 @@ fn configure(
         None => builder.with_no_client_auth(),
         Some(clients) => builder.with_client_cert_verifier(Arc::clone(clients)),
     };
-    let config = builder.with_single_cert(chain, private);
-    let config = config.map_err(|error| {
+    let config = builder.with_single_cert(chain, private).map_err(|error| {
         certificate.wrong(&match error {
             Error::InconsistentKeys(_) => {
                 "the private key of --tls-key is not this certificate's: give both of one pair"
@@ -196,8 +199,8 @@ fn verifier(
     verifier.map_err(Failure::failed)
 }
 
-/// Why no client accepts a certificate: its dates or its usage. Without roots nothing is trusted, but these are looked at
-/// first.
+/// Why no client accepts a certificate: its dates or its usage. Without roots nothing is trusted,
+/// but these are looked at first.
 fn unfit(certificate: &CertificateDer<'static>) -> Option<String> {
     let parsed = ParsedCertificate::try_from(certificate).ok()?;
     let roots = RootCertStore::empty();
@@ -259,10 +262,11 @@ fn refusal(error: &io::Error) -> Option<String> {
 
 fn certificates(file: &Watched, what: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     let text = file.read(what).map_err(Failure::failed)?;
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
-    let read = read.map_err(|error| file.wrong(&format!("no certificate in PEM: {error}")))?;
-    if read.is_empty() {
+    let certificates = CertificateDer::pem_slice_iter(text.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| file.wrong(&format!("no certificate in PEM: {error}")))?;
+    if certificates.is_empty() {
         return Err(file.wrong("it has no certificate in PEM (-----BEGIN CERTIFICATE-----)"));
     }
-    Ok(read)
+    Ok(certificates)
 }

@@ -1,4 +1,5 @@
-//! Commands of the Redis protocol: their table, what is checked before one is executed, and `COMMAND`, which shows them.
+//! Commands of the Redis protocol: their table, what is checked before one is executed, and
+//! `COMMAND`, which shows them.
 
 use std::time::Instant;
 
@@ -169,8 +170,8 @@ static TABLE: [CommandEntry; 25] = [
     ),
 ];
 
-/// The row of a name in any case. A search from the top: for the commands that are asked for a million times a second it ends
-/// at once, and a hash would cost more.
+/// The row of a name in any case. A search from the top: for the commands that are asked for a
+/// million times a second it ends at once, and a hash would cost more.
 fn find(name: &[u8]) -> Option<&'static CommandEntry> {
     let mut entries = TABLE.iter();
     entries.find(|entry| entry.name.as_bytes().eq_ignore_ascii_case(name))
@@ -262,12 +263,13 @@ impl RespSession {
 
     /// The command, if it is one that the client may send, and its count against the quotas.
     fn check(&mut self, words: CommandArgs<'_>) -> Result<&'static CommandEntry, Refusal> {
-        // Counted before anything is answered, also what is wrong: errors cost the server as much as replies.
-        let entry = find(words.get(0).unwrap_or_default());
-        let right = entry.filter(|entry| entry.allows(words.len()));
+        // Counted before anything is answered, also what is wrong: errors cost the server as much
+        // as replies.
+        let found = find(words.get(0).unwrap_or_default());
+        let right = found.filter(|entry| entry.allows(words.len()));
         let weight = match right {
-            // What is only kept is counted as what it is when it is executed. Not at all would make MULTI a way to have
-            // commands read and kept for nothing.
+            // What is only kept is counted as what it is when it is executed. Not at all would make
+            // MULTI a way to have commands read and kept for nothing.
             Some(entry) if !self.keeps(entry) => entry.weight(words.len()),
             _ => Weight::Small,
         };
@@ -275,7 +277,7 @@ impl RespSession {
             Some(principal) => principal.take_request(weight)?,
             None => self.count_greeting()?,
         }
-        let entry = entry.ok_or_else(|| unknown(words))?;
+        let entry = found.ok_or_else(|| unknown(words))?;
         if !entry.allows(words.len()) {
             let name = entry.name;
             let message = format!("wrong number of arguments for '{name}' command");
@@ -289,7 +291,8 @@ impl RespSession {
 
     /// Ends a connection on which tokens are tried without end.
     fn count_greeting(&mut self) -> Result<(), Refusal> {
-        /// More than any client's library sends. A token cannot be guessed, but each guess costs a hash.
+        /// More than any client's library sends. A token cannot be guessed, but each guess costs a
+        /// hash.
         const MOST: u32 = 100;
         self.greetings += 1;
         if self.greetings <= MOST {
@@ -303,7 +306,8 @@ impl RespSession {
 
 /// The refusal of an unknown command, as Redis words it.
 fn unknown(words: CommandArgs<'_>) -> Refusal {
-    /// Of each word, and of how many words, in bytes: a refusal must not be as long as what it refuses.
+    /// Of each word, and of how many words, in bytes: a refusal must not be as long as what it
+    /// refuses.
     const SHOWN: usize = 64;
     const WORDS: usize = 8;
     let shown = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(SHOWN)]).into_owned();

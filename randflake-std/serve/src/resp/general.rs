@@ -13,8 +13,8 @@ use super::session::{Answered, CommandArgs, RespSession};
 use crate::access::{Principal, Scope};
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The version of Redis that clients are told, some of which choose commands by it. `HELLO` came with 6, and nothing of 7.0
-/// that a library uses unasked is missing here.
+/// The version of Redis that clients are told, some of which choose commands by it. `HELLO` came
+/// with 6, and nothing of 7.0 that a library uses unasked is missing here.
 const REDIS_VERSION: &str = "7.0.0";
 
 /// Memory of a line about a namespace, in bytes.

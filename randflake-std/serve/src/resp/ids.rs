@@ -1,5 +1,5 @@
-//! Ids: `INCR`, `GET` and `MGET` for clients that know Redis only, `ID.NEXT` and `ID.INSPECT` for the others; and the
-//! numbers of `NUMBER.NEXT`.
+//! Ids: `INCR`, `GET` and `MGET` for clients that know Redis only, `ID.NEXT` and `ID.INSPECT` for
+//! the others; and the numbers of `NUMBER.NEXT`.
 
 use randflake_common::form::TextFormat;
 use randflake_std::Id;
@@ -13,7 +13,8 @@ use crate::service::{IdsFormat, check_count, digits, read_id};
 /// Memory of an id and its longest reply, in bytes.
 const ID_REPLY: usize = 40;
 
-/// `INCR namespace`: a number, as Redis answers it. JavaScript rounds one of 64 bits: use `GET`, or `ID.NEXT`, or ids of 53 bits.
+/// `INCR namespace`: a number, as Redis answers it. JavaScript rounds one of 64 bits: use `GET`, or
+/// `ID.NEXT`, or ids of 53 bits.
 pub(super) fn incr<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
     one(session, words, Replies::int_id)
 }
@@ -73,8 +74,8 @@ pub(super) async fn mget(session: &mut RespSession, words: CommandArgs<'_>) -> A
     Ok(())
 }
 
-/// `ID.NEXT namespace [COUNT n] [FORMAT text|int|raw]`: a new id, or an array of them, or in the format `raw` one string of
-/// eight bytes for each.
+/// `ID.NEXT namespace [COUNT n] [FORMAT text|int|raw]`: a new id, or an array of them, or in the
+/// format `raw` one string of eight bytes for each.
 pub(super) fn next<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
     match next_options(words) {
         Ok((Some(count), format)) => later(next_of(session, words, count, format)),
@@ -120,8 +121,9 @@ async fn next_of(
     let mut ids = vec![Id::from_u64(0); count];
     let principal = session.principal()?;
     let service = session.service.clone();
-    let filled = service.ids(&principal, words.text(1)?, &mut ids, session.patience());
-    let filled = filled.await;
+    let filled = service
+        .ids(&principal, words.text(1)?, &mut ids, session.patience())
+        .await;
     session.waited(filled)?;
     match format {
         IdsFormat::Raw => session.out.raw_ids(ids.len()),
@@ -136,18 +138,19 @@ fn read_count(value: Option<&[u8]>) -> Result<usize, Refusal> {
     let text = value.and_then(|value| str::from_utf8(value).ok());
     let count = text
         .and_then(digits)
-        .and_then(|count| count.try_into().ok());
-    let count = count.ok_or_else(|| Refusal::invalid("COUNT takes a number, in digits only"))?;
+        .and_then(|count| count.try_into().ok())
+        .ok_or_else(|| Refusal::invalid("COUNT takes a number, in digits only"))?;
     check_count(count)?;
     Ok(count)
 }
 
 fn read_format(value: Option<&[u8]>) -> Result<IdsFormat, Refusal> {
     let name = value.unwrap_or_default().to_ascii_lowercase();
-    let format = str::from_utf8(&name).ok().and_then(IdsFormat::named);
-    // JSON is for HTTP; here several ids are an array of the protocol.
-    let format = format.filter(|format| *format != IdsFormat::Json);
-    format.ok_or_else(|| Refusal::invalid("FORMAT takes text, int or raw"))
+    match str::from_utf8(&name).ok().and_then(IdsFormat::named) {
+        // JSON is for HTTP; here several ids are an array of the protocol.
+        None | Some(IdsFormat::Json) => Err(Refusal::invalid("FORMAT takes text, int or raw")),
+        Some(format) => Ok(format),
+    }
 }
 
 /// `ID.INSPECT namespace id [FORMAT text|int]`: the fields of an id, as a JSON object.
@@ -173,18 +176,20 @@ pub(super) fn inspect(session: &mut RespSession, words: CommandArgs<'_>) -> Answ
     session.out.json(&inspected)
 }
 
-/// `NUMBER.NEXT namespace [COUNT n] [FORMAT text|int]`: the next number of the namespace's counter, or an array of them.
+/// `NUMBER.NEXT namespace [COUNT n] [FORMAT text|int]`: the next number of the namespace's counter,
+/// or an array of them.
 pub(super) async fn next_number(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let (mut count, mut is_int) = (None, false);
     let mut options = words.from(2);
     while let Some(option) = options.next() {
         let value = options.next().unwrap_or_default();
         if option.eq_ignore_ascii_case(b"COUNT") {
-            let number = str::from_utf8(value).ok().and_then(digits);
-            let number = number.and_then(|number| usize::try_from(number).ok());
-            count = Some(
-                number.ok_or_else(|| Refusal::invalid("COUNT takes a number, in digits only"))?,
-            );
+            let number = str::from_utf8(value)
+                .ok()
+                .and_then(digits)
+                .and_then(|number| usize::try_from(number).ok())
+                .ok_or_else(|| Refusal::invalid("COUNT takes a number, in digits only"))?;
+            count = Some(number);
         } else if option.eq_ignore_ascii_case(b"FORMAT") {
             is_int = value.eq_ignore_ascii_case(b"int");
             if !is_int && !value.eq_ignore_ascii_case(b"text") {

@@ -1,4 +1,5 @@
-//! Leases for programs that issue ids themselves. They are answered as the JSON objects of `randflake lease --json`.
+//! Leases for programs that issue ids themselves. They are answered as the JSON objects of
+//! `randflake lease --json`.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -11,8 +12,8 @@ use randflake_common::leases::{LeaseDocument, LeaseRow};
 /// Memory of a lease and its JSON, in bytes.
 const LEASE_REPLY: usize = 1 << 10;
 
-/// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
-/// `LEASE.RENEW` and `LEASE.RELEASE` take.
+/// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an
+/// object that `LEASE.RENEW` and `LEASE.RELEASE` take.
 pub(super) async fn acquire(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]";
     let mut asked = AcquireParameters::default();
@@ -29,8 +30,8 @@ pub(super) async fn acquire(session: &mut RespSession, words: CommandArgs<'_>) -
     }
     let listed = asked.node_ids.as_ref().map(Vec::len);
     let count = listed.unwrap_or(asked.count.unwrap_or(1) as usize);
-    // Before the store grants anything: leases that cannot be answered are nobody's until they expire. What is more than
-    // allowed is refused later.
+    // Before the store grants anything: leases that cannot be answered are nobody's until they
+    // expire. What is more than allowed is refused later.
     session
         .hold(count.min(MAX_LEASES as usize) * LEASE_REPLY)
         .await?;
@@ -40,7 +41,8 @@ pub(super) async fn acquire(session: &mut RespSession, words: CommandArgs<'_>) -
     session.out.json(&document)
 }
 
-/// `LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]`: the object with new ends. What is lost is named in it.
+/// `LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]`: the object with new ends. What
+/// is lost is named in it.
 pub(super) async fn renew(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]";
     let (mut request, mut ttl) = (None, None);
@@ -59,8 +61,8 @@ pub(super) async fn renew(session: &mut RespSession, words: CommandArgs<'_>) -> 
     session.out.json(&document)
 }
 
-/// `LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]`: ends the leases. If it is not said since when nothing was issued, their node
-/// ids are free 15 s later.
+/// `LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]`: ends the leases. If it is not said
+/// since when nothing was issued, their node ids are free 15 s later.
 pub(super) async fn release(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]";
     let (mut request, mut unused_from) = (None, None);
@@ -81,13 +83,13 @@ pub(super) async fn release(session: &mut RespSession, words: CommandArgs<'_>) -
     Ok(())
 }
 
-/// `LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]`: the next cursor, or 0 at the end, and an array of JSON objects,
-/// one for each lease, as `SCAN` answers; with `ALL` also expired ones.
+/// `LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]`: the next cursor, or 0 at the end, and an
+/// array of JSON objects, one for each lease, as `SCAN` answers; with `ALL` also expired ones.
 pub(super) async fn list(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]";
-    let is_all = |word: &[u8]| word.eq_ignore_ascii_case(b"ALL");
     // The one option without a value, so that the others are pairs.
-    let all = words.len() > 2 && words.get(words.len() - 1).is_some_and(is_all);
+    let last = words.get(words.len() - 1).unwrap_or_default();
+    let all = words.len() > 2 && last.eq_ignore_ascii_case(b"ALL");
     let end = words.len() - usize::from(all);
     let mut asked = LeaseQuery {
         all,

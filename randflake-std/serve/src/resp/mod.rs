@@ -1,8 +1,9 @@
 //! The Redis protocol, RESP2 and RESP3: any language's Redis client is a client.
 //!
-//! A connection reads what is there, answers all of it with one write, and waits no longer than is good. Each module uses
-//! those before it: `parse` and `reply` know the protocol, `session` has a client's state, `general`, `ids`, `leases` and
-//! `transaction` execute commands, and `dispatch` has their table.
+//! A connection reads what is there, answers all of it with one write, and waits no longer than is
+//! good. Each module uses those before it: `parse` and `reply` know the protocol, `session` has a
+//! client's state, `general`, `ids`, `leases` and `transaction` execute commands, and `dispatch`
+//! has their table.
 
 mod dispatch;
 mod general;
@@ -54,7 +55,8 @@ impl Protocol for Resp {
     }
 
     async fn speak(self, stream: Stream, account: Arc<Account>, stopping: Stopping) {
-        // Counted, it would tell a client how many others there were. Every client can read 53 bits.
+        // Counted, it would tell a client how many others there were. Every client can read 53
+        // bits.
         let number = getrandom::u64().map_or(0, |random| random >> 11);
         let spoken = match RespSession::new(self.service, number, account) {
             Ok(session) => {
@@ -68,20 +70,23 @@ impl Protocol for Resp {
     }
 }
 
-/// How long a command may take to come in, and a reply to be taken: 1 MiB in this time is 35 kB/s, less than any line has
-/// that a service uses. A client that is slower on purpose holds its memory no longer.
+/// How long a command may take to come in, and a reply to be taken: 1 MiB in this time is 35 kB/s,
+/// less than any line has that a service uses. A client that is slower on purpose holds its memory
+/// no longer.
 const TRANSFER: Duration = Duration::from_secs(30);
-/// How long a client may take to say who it is. It is not begun anew by commands without a token, which could go on for ever.
+/// How long a client may take to say who it is. It is not begun anew by commands without a token,
+/// which could go on for ever.
 const GREETING: Duration = Duration::from_secs(10);
-/// Once the server is to stop: how long it waits for what is on its way, and how much of it it answers: more than a socket
-/// keeps, so that a client that never ends is not waited for.
+/// Once the server is to stop: how long it waits for what is on its way, and how much of it it
+/// answers: more than a socket keeps, so that a client that never ends is not waited for.
 const ON_ITS_WAY: Duration = Duration::from_millis(20);
 const LAST_BYTES: usize = 16 << 20;
-/// How long it waits for the client to close: a socket that is closed with something unread takes back the replies.
+/// How long it waits for the client to close: a socket that is closed with something unread takes
+/// back the replies.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What is read at once of a client that sends little, and answered before it is sent. Both grow to the largest for one that
-/// sends much, if there is memory for it.
+/// What is read at once of a client that sends little, and answered before it is sent. Both grow to
+/// the largest for one that sends much, if there is memory for it.
 const LEAST_READ: usize = 4 << 10;
 const MOST_READ: usize = 64 << 10;
 /// What a connection needs that sends little: buffers for both directions, and its state.
@@ -124,7 +129,8 @@ impl RespConnection {
             if self.long_buffers.is_some() && self.input.is_empty() {
                 until = limit.min(Instant::now() + BUFFERS_KEPT);
             }
-            // Memory before bytes: what is not read stays in the socket, where the kernel makes the client wait.
+            // Memory before bytes: what is not read stays in the socket, where the kernel makes the
+            // client wait.
             if let Err(refusal) = self.make_room(limit).await {
                 self.session.service.counters.refused(refusal.kind);
                 self.session.out.refusal(&refusal);
@@ -163,8 +169,9 @@ impl RespConnection {
         self.finish().await
     }
 
-    /// Takes the memory of what is read next, and of as much that is answered to it. A client that sends little needs
-    /// none; one that sends many commands gets smaller buffers if there is none; one in the midst of a long command waits.
+    /// Takes the memory of what is read next, and of as much that is answered to it. A client that
+    /// sends little needs none; one that sends many commands gets smaller buffers if there is none;
+    /// one in the midst of a long command waits.
     async fn make_room(&mut self, limit: Instant) -> Result<(), Refusal> {
         let needed = |input: usize, read: usize| match input + read {
             // Paid for with the connection: `COST` has as much for each direction.
@@ -189,8 +196,8 @@ impl RespConnection {
         if share.try_grow(bytes).is_ok() {
             return Ok(());
         }
-        // Until there is memory nobody looks whether the client has gone: one that has only ended its own direction still wants
-        // its answers.
+        // Until there is memory nobody looks whether the client has gone: one that has only ended
+        // its own direction still wants its answers.
         self.read = LEAST_READ;
         share.grow(needed(begun, self.read), limit).await
     }
@@ -203,8 +210,8 @@ impl RespConnection {
         self.long_buffers = None;
     }
 
-    /// Answers what was received before the server was to stop, and what is on its way: a client that has sent a command may
-    /// not know whether it was executed if the connection just ends.
+    /// Answers what was received before the server was to stop, and what is on its way: a client
+    /// that has sent a command may not know whether it was executed if the connection just ends.
     async fn finish(mut self) -> io::Result<()> {
         let mut left = LAST_BYTES;
         while left > 0 && !self.session.is_over {
@@ -253,21 +260,24 @@ impl RespConnection {
                 }
             };
             let words = CommandArgs::new(rest, self.parser.words());
-            // Before it is answered: a page may send a POST whose body holds commands (cross-protocol scripting).
+            // Before it is answered: a page may send a POST whose body holds commands
+            // (cross-protocol scripting).
             if is_of_http(words) {
                 self.session.is_over = true;
                 break;
             }
             if words.len() > 0 {
                 self.session.answer(words).await;
-                // A line of another protocol: commands may be in what follows. Programs send arrays, people know the commands.
+                // A line of another protocol: commands may be in what follows. Programs send
+                // arrays, people know the commands.
                 let is_foreign = self.parser.is_line() && !dispatch::is_known(words);
                 self.session.is_over |= is_foreign;
             }
             begin += length;
             self.send_if_long().await?;
             if let Some(transaction) = self.session.executing.take() {
-                // The reply is an array whose length is written: each command is answered, also after a refusal.
+                // The reply is an array whose length is written: each command is answered, also
+                // after a refusal.
                 for words in transaction.commands() {
                     self.session.answer(words).await;
                     self.send_if_long().await?;

@@ -1,8 +1,10 @@
-//! Commands as clients send them: arrays of bulk strings, or words on a line. Nothing nests, so nothing can nest too deep.
-//! A byte that begins neither is another protocol's: a TLS handshake may have whole commands in its bytes.
+//! Commands as clients send them: arrays of bulk strings, or words on a line. Nothing nests, so
+//! nothing can nest too deep. A byte that begins neither is another protocol's: a TLS handshake may
+//! have whole commands in its bytes.
 //!
-//! Replies are written elsewhere; a server reads nothing else of the protocol, so this is all of its reader. It resumes
-//! where it stopped, so a command costs as much however it is cut into packets.
+//! Replies are written elsewhere; a server reads nothing else of the protocol, so this is all of
+//! its reader. It resumes where it stopped, so a command costs as much however it is cut into
+//! packets.
 
 use core::fmt::{self, Display, Formatter};
 use core::ops::Range;
@@ -16,12 +18,14 @@ pub(crate) struct CommandLimits {
     pub(crate) bytes: usize,
 }
 
-/// The longest line of words, and its end, in bytes. Redis allows 64 KiB; lines are typed by people.
+/// The longest line of words, and its end, in bytes. Redis allows 64 KiB; lines are typed by
+/// people.
 const MAX_LINE: usize = 4_096;
 /// The longest line with a length: a mark, 20 digits, and the end.
 const MAX_LENGTH_LINE: usize = 32;
 
-/// Why the connection has to end: where the next command begins is not known any more. The texts are those of Redis.
+/// Why the connection has to end: where the next command begins is not known any more. The texts
+/// are those of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     NoCommand(u8),
@@ -68,15 +72,16 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    /// Reads on. `input` begins with the command, as in the call before, and may have become longer. Returns the command's
-    /// length once it is whole; its words are [`words`](Self::words) until the next call.
+    /// Reads on. `input` begins with the command, as in the call before, and may have become
+    /// longer. Returns the command's length once it is whole; its words are [`words`](Self::words)
+    /// until the next call.
     pub(crate) fn command(
         &mut self,
         input: &[u8],
         limits: CommandLimits,
     ) -> Result<Option<usize>, Violation> {
-        // At the beginning of a command; in its midst what was read stays read, or a client that sends a byte at a time would
-        // make the server read each command as often as it has bytes.
+        // At the beginning of a command; in its midst what was read stays read, or a client that
+        // sends a byte at a time would make the server read each command as often as it has bytes.
         if self.at == 0 {
             self.words.clear();
             self.is_line = input.first() != Some(&b'*');
@@ -166,9 +171,10 @@ fn length(input: &[u8], at: usize) -> Result<Option<(i64, usize)>, Violation> {
     let Some(&next) = rest.get(end + 1) else {
         return Ok(None);
     };
-    let number = number(&rest[..end]).filter(|_| next == b'\n');
-    let number = number.ok_or(invalid)?;
-    Ok(Some((number, at + 1 + end + 2)))
+    match number(&rest[..end]) {
+        Some(number) if next == b'\n' => Ok(Some((number, at + 1 + end + 2))),
+        _ => Err(invalid),
+    }
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
@@ -202,7 +208,8 @@ fn bulk(input: &[u8], at: usize, limits: CommandLimits) -> Result<Option<Range<u
     };
     let length = usize::try_from(length).map_err(|_| Violation::BulkLength)?;
     let end = begin.saturating_add(length);
-    // When its length is read, not when it is there: the connection would wait for what it then refuses.
+    // When its length is read, not when it is there: the connection would wait for what it then
+    // refuses.
     if end > limits.bytes {
         return Err(Violation::TooLong);
     }
@@ -230,9 +237,11 @@ mod tests {
                 Err(violation) => return (commands, Err(violation)),
                 Ok(None) => return (commands, Ok(())),
                 Ok(Some(length)) => {
-                    let words = parser.words().iter();
-                    let words = words.map(|word| String::from_utf8(input[word.clone()].to_vec()));
-                    commands.push(words.map(Result::unwrap).collect());
+                    let texts = parser.words().iter().map(|word| {
+                        let bytes = input[word.clone()].to_vec();
+                        String::from_utf8(bytes).unwrap()
+                    });
+                    commands.push(texts.collect());
                     input = &input[length..];
                 }
             }

@@ -39,13 +39,15 @@ impl Replies {
         self.line(b'+', text.as_bytes());
     }
 
-    /// An error of one line: a line break in a message, which may repeat what a client sent, would begin another reply.
+    /// An error of one line: a line break in a message, which may repeat what a client sent, would
+    /// begin another reply.
     pub(super) fn error(&mut self, code: &str, message: &str) {
         self.bytes.push(b'-');
         self.bytes.extend_from_slice(code.as_bytes());
         self.bytes.push(b' ');
-        let visible = |byte: u8| if byte.is_ascii_control() { b' ' } else { byte };
-        self.bytes.extend(message.bytes().map(visible));
+        let bytes = message.bytes();
+        self.bytes
+            .extend(bytes.map(|byte| if byte.is_ascii_control() { b' ' } else { byte }));
         self.end();
     }
 
@@ -66,8 +68,8 @@ impl Replies {
 
     /// A JSON document, as a string.
     pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Refusal> {
-        let written = serde_json::to_vec(value);
-        let written = written.map_err(|error| Refusal::new(RefusalKind::Failed, error))?;
+        let written =
+            serde_json::to_vec(value).map_err(|error| Refusal::new(RefusalKind::Failed, error))?;
         self.bulk(&written);
         Ok(())
     }

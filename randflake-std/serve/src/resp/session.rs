@@ -103,8 +103,8 @@ const USUAL_REPLY: usize = 4 << 10;
 /// Whether a command was answered, or why it was refused; the caller writes the refusal.
 pub(super) type Answered = Result<(), Refusal>;
 
-/// The answer of a command that may wait, for ids, memory or the store. Most ids are there at once: a future that were
-/// allocated for each would cost more than the id.
+/// The answer of a command that may wait, for ids, memory or the store. Most ids are there at once:
+/// a future that were allocated for each would cost more than the id.
 pub(super) enum Answering<'a> {
     Now(Answered),
     Later(Pin<Box<dyn Future<Output = Answered> + Send + 'a>>),
@@ -129,8 +129,9 @@ pub(super) struct RespSession {
     /// Name that the client has given itself.
     pub(super) name: Vec<u8>,
     pub(super) principal: Option<Arc<Principal>>,
-    /// Hash of the token that the client has sent. It stays when the token is revoked: if that was by accident, as in a file
-    /// that was emptied, the connection goes on once the token is there again.
+    /// Hash of the token that the client has sent. It stays when the token is revoked: if that was
+    /// by accident, as in a file that was emptied, the connection goes on once the token is there
+    /// again.
     token: Option<Hash>,
     /// Version of the tokens when `principal` was looked up.
     version: u64,
@@ -142,9 +143,11 @@ pub(super) struct RespSession {
     pub(super) executing: Option<RespTransaction>,
     /// Commands that came without a token.
     pub(super) greetings: u32,
-    /// Ends the connection once this batch is answered: what stands behind in the same read is not looked at.
+    /// Ends the connection once this batch is answered: what stands behind in the same read is not
+    /// looked at.
     pub(super) is_over: bool,
-    /// A command of this batch has waited for ids in vain. The others do not: a pipeline would be answered after hours.
+    /// A command of this batch has waited for ids in vain. The others do not: a pipeline would be
+    /// answered after hours.
     has_waited: bool,
     /// Commands of this batch, by how they were answered.
     answers: [u64; AnswerStatus::ALL.len()],
@@ -208,8 +211,8 @@ impl RespSession {
         self.has_waited = false;
     }
 
-    /// Looks up the token again if the file has changed. Before each command: a batch may wait for long, for ids or for the
-    /// store, and a revoked token must not go on until its end.
+    /// Looks up the token again if the file has changed. Before each command: a batch may wait for
+    /// long, for ids or for the store, and a revoked token must not go on until its end.
     pub(super) fn look_up_token(&mut self) {
         let access = &self.service.access;
         let version = access.version();
@@ -254,10 +257,10 @@ impl RespSession {
         // First: who sends a wrong token must not go on with the rights of the one before.
         self.forget();
         let principal = self.service.access.authenticate(token)?;
-        // Clients that ask for a user's name send `default` if they have none. Any other name must be the token's, so that a
-        // wrong pair is noticed where it is configured.
-        let is_other = |name: &&[u8]| *name != b"default" && *name != principal.name().as_bytes();
-        if name.as_ref().is_some_and(is_other) {
+        // Clients that ask for a user's name send `default` if they have none. Any other name must
+        // be the token's, so that a wrong pair is noticed where it is configured.
+        let allowed = [b"default", principal.name().as_bytes()];
+        if name.is_some_and(|name| !allowed.contains(&name)) {
             let message = "the token is another user's: send its name, default or none";
             return Err(Refusal::new(RefusalKind::WrongToken, message));
         }
@@ -298,10 +301,10 @@ impl RespSession {
             .principal
             .as_deref()
             .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, ""))?;
-        // A client asks one namespace again and again: a search and a check of rights for each id would cost more than the id.
-        // It is forgotten whenever the rights may have changed.
-        let is_last = |space: &Arc<ServedNamespace>| space.name().as_bytes() == name;
-        if !self.last.as_ref().is_some_and(is_last) {
+        // A client asks one namespace again and again: a search and a check of rights for each id
+        // would cost more than the id. It is forgotten whenever the rights may have changed.
+        let last = self.last.as_ref().map(|space| space.name().as_bytes());
+        if last != Some(name) {
             let name = str::from_utf8(name)
                 .map_err(|_| Refusal::invalid("the namespace's name is not UTF-8"))?;
             let space = Arc::clone(self.service.space(principal, Scope::Ids, name)?);
@@ -313,7 +316,8 @@ impl RespSession {
             .ok_or_else(|| Refusal::invalid("no namespace"))
     }
 
-    /// An id at once, without a look at another task; `None` if that cannot be, for whatever reason.
+    /// An id at once, without a look at another task; `None` if that cannot be, for whatever
+    /// reason.
     pub(super) fn quick_id(&mut self, name: &[u8]) -> Result<Option<Id>, Refusal> {
         self.space(name)?;
         // Before the id: one that is refused must not be taken from the sequence.
@@ -347,16 +351,14 @@ impl RespSession {
 
     /// Notes how a command's wait for ids has ended.
     pub(super) fn waited(&mut self, outcome: Result<(), Refusal>) -> Result<(), Refusal> {
-        let is_vain = |refusal: &Refusal| {
-            // Only these are said after a wait; the others are refused at once, whatever time is
-            // left.
-            matches!(refusal.kind, RefusalKind::Busy | RefusalKind::Unavailable)
-        };
-        self.has_waited = outcome.as_ref().is_err_and(is_vain);
+        // Only these are said after a wait; the others are refused at once, whatever time is left.
+        let kind = outcome.as_ref().err().map(|refusal| refusal.kind);
+        self.has_waited = matches!(kind, Some(RefusalKind::Busy | RefusalKind::Unavailable));
         outcome
     }
 
-    /// Waits a moment for the memory of a reply that may be longer than usual. It is held until the reply is sent.
+    /// Waits a moment for the memory of a reply that may be longer than usual. It is held until the
+    /// reply is sent.
     pub(super) async fn hold(&mut self, bytes: usize) -> Result<(), Refusal> {
         if bytes > USUAL_REPLY && self.long_reply.is_none() {
             self.long_reply = Some(self.account.hold(bytes).await?);
@@ -404,7 +406,8 @@ fn identify(service: &Service, account: &Account, principal: &Principal) -> Resu
     identified
 }
 
-/// What a transaction may take, in bytes: four of the longest commands. Redis has no limit but the client's buffer.
+/// What a transaction may take, in bytes: four of the longest commands. Redis has no limit but the
+/// client's buffer.
 const MOST: usize = 4 << 20;
 /// How long a command waits for memory to be kept in.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(5);
@@ -437,8 +440,9 @@ impl RespSession {
         Ok(())
     }
 
-    /// A command was refused: if there is a transaction, it will not be executed. So nothing of it is kept: without this, a
-    /// client that is refused memory would keep what it has without paying for it.
+    /// A command was refused: if there is a transaction, it will not be executed. So nothing of it
+    /// is kept: without this, a client that is refused memory would keep what it has without paying
+    /// for it.
     pub(super) fn spoil(&mut self) {
         if let Some(transaction) = &mut self.transaction {
             *transaction = RespTransaction::spoilt();

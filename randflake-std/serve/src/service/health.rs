@@ -1,4 +1,5 @@
-//! Health of a namespace: why it issues no ids, how many it has issued lately, and since when something is wrong.
+//! Health of a namespace: why it issues no ids, how many it has issued lately, and since when
+//! something is wrong.
 
 use core::time::Duration;
 use std::collections::VecDeque;

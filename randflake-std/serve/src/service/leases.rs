@@ -24,7 +24,8 @@ pub(crate) struct AcquireParameters {
     pub(crate) node_ids: Option<Vec<u32>>,
     /// How long they last unless renewed, in milliseconds; 60 s unless given.
     pub(crate) ttl_ms: Option<u64>,
-    /// Who has them, for people. It follows on the name of the token, which stands there in any case.
+    /// Who has them, for people. It follows on the name of the token, which stands there in any
+    /// case.
     pub(crate) holder: Option<String>,
 }
 
@@ -65,7 +66,8 @@ impl Service {
         namespace: &str,
         asked: AcquireParameters,
     ) -> Result<LeaseDocument, Refusal> {
-        // Rights first: who may not ask learns nothing. The quota of leases is last, since what is refused takes none.
+        // Rights first: who may not ask learns nothing. The quota of leases is last, since what is
+        // refused takes none.
         let space = self.space(principal, Scope::Leases, namespace)?;
         let holder = holder(principal, asked.holder)?;
         let count = match (&asked.node_ids, asked.count) {
@@ -93,7 +95,8 @@ impl Service {
                 let namespace = store.namespace();
                 let shortest = Duration::from_millis(namespace.spec().tick_ms());
                 let request = AcquireRequest {
-                    // Made here: with one that the client chose, a second program that sends it would get the same leases.
+                    // Made here: with one that the client chose, a second program that sends it
+                    // would get the same leases.
                     token: Token::random()
                         .map_err(|error| Refusal::new(RefusalKind::Failed, error))?,
                     holder: &holder,
@@ -122,7 +125,8 @@ impl Service {
         ttl: Option<Duration>,
     ) -> Result<LeaseDocument, Refusal> {
         let request = request_id(request)?;
-        // The range may be narrower than when the lease was granted. A release needs no check: it takes nothing.
+        // The range may be narrower than when the lease was granted. A release needs no check: it
+        // takes nothing.
         if let Some(own) = principal.node_ids() {
             check_within(
                 principal,
@@ -136,7 +140,8 @@ impl Service {
         .await
     }
 
-    /// Ends leases: at a Unix time from which on nothing was issued, or as late as anything may have been.
+    /// Ends leases: at a Unix time from which on nothing was issued, or as late as anything may
+    /// have been.
     pub(crate) async fn release(
         &self,
         principal: &Principal,
@@ -229,7 +234,8 @@ fn check_within(
     Err(Refusal::new(RefusalKind::Forbidden, message))
 }
 
-/// The name in the store's records, with a random number: two programs of one name are not taken for copies.
+/// The name in the store's records, with a random number: two programs of one name are not taken
+/// for copies.
 fn holder(principal: &Principal, asked: Option<String>) -> Result<String, Refusal> {
     /// With the longest name of a token it is no longer than what a store keeps.
     // `token/`, 64 bytes of a name, a colon, these 48, and `/` with 8 digits are 128.
@@ -247,7 +253,8 @@ fn holder(principal: &Principal, asked: Option<String>) -> Result<String, Refusa
     }
     let token = principal.name();
     let name = match asked {
-        // No token's name has a colon: nobody passes for another one's owner, nor for a program that has no token.
+        // No token's name has a colon: nobody passes for another one's owner, nor for a program
+        // that has no token.
         Some(name) if principal.has_token() => format!("token/{token}:{name}"),
         Some(name) => name,
         None => format!("token/{token}"),
@@ -256,7 +263,8 @@ fn holder(principal: &Principal, asked: Option<String>) -> Result<String, Refusa
     Ok(format!("{name}/{random:08x}"))
 }
 
-/// The largest number of numbers of one request. Each request is a write of the store, whatever its size.
+/// The largest number of numbers of one request. Each request is a write of the store, whatever its
+/// size.
 pub(crate) const MAX_NUMBERS: usize = 1_000;
 
 /// Numbers that were reserved for a client.
@@ -266,8 +274,8 @@ pub(crate) struct IssuedNumbers {
 }
 
 impl Service {
-    /// The next numbers of a namespace's counter: all of them or none. None is kept in stock here, so there is no gap unless an
-    /// answer is lost.
+    /// The next numbers of a namespace's counter: all of them or none. None is kept in stock here,
+    /// so there is no gap unless an answer is lost.
     pub(crate) async fn numbers(
         &self,
         principal: &Principal,
@@ -281,12 +289,13 @@ impl Service {
             )));
         }
         principal.take_ids(count)?;
-        let work = move |store: &mut LeaseStore| {
-            let segment = store.counter().reserve(count as u64)?;
-            let terms = store.counter().terms().unwrap_or_default();
-            Ok(IssuedNumbers { segment, terms })
-        };
-        space.with_store(principal, work).await
+        space
+            .with_store(principal, move |store| {
+                let segment = store.counter().reserve(count as u64)?;
+                let terms = store.counter().terms().unwrap_or_default();
+                Ok(IssuedNumbers { segment, terms })
+            })
+            .await
     }
 }
 

@@ -1,4 +1,5 @@
-//! Operations that the protocols share: ids, fields of ids and leases, each with its check of rights.
+//! Operations that the protocols share: ids, fields of ids and leases, each with its check of
+//! rights.
 
 pub(crate) mod health;
 pub(crate) mod leases;
@@ -16,7 +17,6 @@ use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{AnyLayout, Id};
 use serde::Serialize;
 
-use self::health::NotReady;
 use self::served_namespace::ServedNamespace;
 use super::access::{Access, Principal, Scope};
 use super::log::RequestLog;
@@ -25,8 +25,8 @@ use crate::refusal::{Refusal, RefusalKind};
 
 pub(crate) use self::leases::{AcquireParameters, LeaseQuery};
 
-/// The largest number of ids of one request: with the digits of each about 8 MB of JSON, and less than a second of one node
-/// id in the Randflake layout.
+/// The largest number of ids of one request: with the digits of each about 8 MB of JSON, and less
+/// than a second of one node id in the Randflake layout.
 pub(crate) const MAX_IDS: usize = 100_000;
 /// The largest number of leases of one request: one transaction of the store writes them all.
 pub(crate) const MAX_LEASES: u32 = 1_000;
@@ -46,9 +46,9 @@ impl Service {
         access: Access,
         log: RequestLog,
     ) -> Self {
-        let spaces = spaces.into_iter();
         Self {
             spaces: spaces
+                .into_iter()
                 .map(|space| (space.name().to_owned(), Arc::new(space)))
                 .collect(),
             access,
@@ -71,7 +71,8 @@ impl Service {
         self.spaces().filter(|space| principal.sees(space.name()))
     }
 
-    /// Whether it administers all that is served: only then it learns what all clients do together, and where the store is.
+    /// Whether it administers all that is served: only then it learns what all clients do together,
+    /// and where the store is.
     pub(crate) fn is_admin_of_all(&self, principal: &Principal) -> bool {
         principal.has(Scope::Admin) && self.spaces.keys().all(|name| principal.sees(name))
     }
@@ -85,17 +86,19 @@ impl Service {
         self.started.elapsed()
     }
 
-    /// Whether it should get requests: a token is valid, a namespace issues ids, and each of the others does or is full or
-    /// in quarantine, so that nobody who fills one namespace takes the server from those of another.
+    /// Whether it should get requests: a token is valid, a namespace issues ids, and each of the
+    /// others does or is full or in quarantine, so that nobody who fills one namespace takes the
+    /// server from those of another.
     pub(crate) fn is_ready(&self) -> bool {
         if self.access.refuses_all() {
             // Another server may have read a better file.
             return false;
         }
-        // One that is starting, or whose store does not answer, may be this server's own trouble: others may do better.
+        // One that is starting, or whose store does not answer, may be this server's own trouble:
+        // others may do better.
         let reasons: Vec<_> = self.spaces().map(|space| space.not_ready()).collect();
-        let may_lack = |reason: &NotReady| reason.is_of_namespace;
-        reasons.iter().any(Option::is_none) && reasons.iter().flatten().all(may_lack)
+        let mut missing = reasons.iter().flatten();
+        reasons.iter().any(Option::is_none) && missing.all(|reason| reason.is_of_namespace)
     }
 
     /// Whether a namespace issues ids; none if it is not served.
@@ -111,7 +114,8 @@ impl Service {
         scope: Scope,
         name: &str,
     ) -> Result<&Arc<ServedNamespace>, Refusal> {
-        // Rights first: whether there is a namespace is told only to those who may use one of that name.
+        // Rights first: whether there is a namespace is told only to those who may use one of that
+        // name.
         principal.check(scope, name)?;
         self.spaces.get(name).ok_or_else(|| {
             let message = format!("there is no namespace {name:?}: {}", self.served(principal));
@@ -148,7 +152,8 @@ impl Service {
     ) -> Result<(), Refusal> {
         let space = self.space(principal, Scope::Ids, namespace)?;
         check_count(ids.len())?;
-        // Taken whether or not there are ids: it limits what is asked, and nothing is given back, which could be asked again.
+        // Taken whether or not there are ids: it limits what is asked, and nothing is given back,
+        // which could be asked again.
         principal.take_ids(ids.len())?;
         space.fill(ids, patience).await
     }
@@ -240,7 +245,8 @@ pub(crate) enum IdsFormat {
 }
 
 impl IdsFormat {
-    /// Each with its name, in the order in which they are taken if a client of HTTP likes several alike.
+    /// Each with its name, in the order in which they are taken if a client of HTTP likes several
+    /// alike.
     pub(crate) const ALL: [(Self, &'static str); 4] = [
         (Self::Json, "json"),
         (Self::Text, "text"),

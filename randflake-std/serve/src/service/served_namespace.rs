@@ -29,7 +29,8 @@ use crate::refusal::{Refusal, RefusalKind};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Cipher>>;
-/// Opens the store of a namespace, as often as it is called: after a failure the server may be back.
+/// Opens the store of a namespace, as often as it is called: after a failure the server may be
+/// back.
 pub type StoreOpener = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send + Sync>;
 
 /// A served namespace: its ids, and its store for the leases of others.
@@ -64,7 +65,8 @@ impl Debug for ServedNamespace {
 pub struct Leasing {
     /// How many node ids, from the first number up to the second as clients ask for ids.
     pub node_ids: RangeInclusive<u32>,
-    /// How long leases last. Unless it is given, as long as usual, or as three ticks if those are longer.
+    /// How long leases last. Unless it is given, as long as usual, or as three ticks if those are
+    /// longer.
     pub ttl: Option<Duration>,
     /// What the leases call this server; host and process id unless given.
     pub holder: Option<String>,
@@ -227,7 +229,8 @@ impl ServedNamespace {
     pub(crate) async fn fill(&self, ids: &mut [Id], patience: Duration) -> Result<(), Refusal> {
         let limit = Instant::now() + patience;
         let handle = self.ready(limit).await?;
-        // Without a timer where all are there at once, which is nearly always. Its error comes again from the wait.
+        // Without a timer where all are there at once, which is nearly always. Its error comes
+        // again from the wait.
         let mut done = handle.fill(ids).unwrap_or_default();
         while done < ids.len() {
             let left = limit.saturating_duration_since(Instant::now());
@@ -293,15 +296,16 @@ impl ServedNamespace {
         node_ids: RangeInclusive<u32>,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let within = move |store: &mut LeaseStore| {
+        self.with_store(principal, move |store| {
             // Sessions are used in turns: who had this one before may have had others.
             store.lease_within(node_ids);
             work(store)
-        };
-        self.with_store(principal, within).await
+        })
+        .await
     }
 
-    /// Looks at what the store has, in a thread that may block and in sessions of its own. `None`: the server itself does.
+    /// Looks at what the store has, in a thread that may block and in sessions of its own. `None`:
+    /// the server itself does.
     pub(crate) async fn read_store<T: Send + 'static>(
         self: &Arc<Self>,
         principal: Option<&Principal>,
@@ -334,14 +338,15 @@ impl ServedNamespace {
             Some(turns) => timeout_at(limit, turns.take(kind)).await.map_err(busy)?,
             None => None,
         };
-        // Sessions are few, because each is a connection of the database. The wait is as long for both together.
+        // Sessions are few, because each is a connection of the database. The wait is as long for
+        // both together.
         let at_once = Arc::clone(&self.sessions(kind).at_once);
-        let permit = timeout_at(limit, at_once.acquire_owned()).await;
-        let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
+        let acquired = timeout_at(limit, at_once.acquire_owned()).await;
+        let permit = acquired.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            // Moved in: if the client has gone, the future is dropped and the store works on, and until then another
-            // request must not count on this session.
+            // Moved in: if the client has gone, the future is dropped and the store works on, and
+            // until then another request must not count on this session.
             let _permits = (permit, turn);
             // The permit stands for a session: there are never more of them than permits.
             let idle = lock(&space.sessions(kind).idle).pop();
@@ -368,8 +373,8 @@ impl ServedNamespace {
         let Ok(panic) = ended.try_into_panic() else {
             return stopping();
         };
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let formatted = panic.downcast_ref::<String>().map(String::as_str);
+        let text = formatted.or_else(|| panic.downcast_ref::<&str>().copied());
         let name = self.name();
         say(&format!(
             "error: work with the store of namespace {name:?} panicked, which is a defect of the server: {}",
@@ -386,8 +391,10 @@ impl ServedNamespace {
         const PAUSE: Duration = Duration::from_secs(60);
         let mut last = lock(&self.logged);
         let now = Instant::now();
-        let is_known = |(said, when): &(String, Instant)| said == detail && now - *when < PAUSE;
-        if last.as_ref().is_some_and(is_known) {
+        if let Some((said, when)) = &*last
+            && said == detail
+            && now - *when < PAUSE
+        {
             return;
         }
         say(&format!("warning: namespace {:?}: {detail}", self.name()));
@@ -396,9 +403,11 @@ impl ServedNamespace {
 
     fn session(&self) -> Result<LeaseStore, Refusal> {
         let mut store = (self.open)()?;
-        // As the server's own leases: a namespace that was made anew with another key is refused, not filled.
+        // As the server's own leases: a namespace that was made anew with another key is refused,
+        // not filled.
         store.set_key_check(KeyCheck::of(self.codec.permutation()));
-        // What clients present proves nothing about the store: a forged lease must not stop a fleet.
+        // What clients present proves nothing about the store: a forged lease must not stop a
+        // fleet.
         store.act_as_proxy();
         Ok(store)
     }
@@ -413,8 +422,8 @@ impl ServedNamespace {
     }
 }
 
-/// How many node ids servers keep for themselves unless it is set: a sixteenth, and no more than a fleet of servers needs,
-/// which is 16 servers of 64 node ids each.
+/// How many node ids servers keep for themselves unless it is set: a sixteenth, and no more than a
+/// fleet of servers needs, which is 16 servers of 64 node ids each.
 fn reserved(total: u64) -> u32 {
     const MOST: u64 = 1_024;
     if total <= 1 {

@@ -20,12 +20,12 @@ const STATUSES: [u16; 15] = [
 /// What a refusal says.
 fn check_problem(status: u16, headers: &HeaderMap, body: &[u8]) {
     assert_eq!(headers["content-type"], "application/problem+json");
-    let problem: Value = serde_json::from_slice(body).unwrap();
-    let problem = problem.as_object().unwrap();
+    let document: Value = serde_json::from_slice(body).unwrap();
+    let problem = document.as_object().unwrap();
     let known = ["type", "title", "status", "detail", "retry_in_ms"];
     assert!(problem.keys().all(|key| known.contains(&&**key)));
-    let kind = problem["type"].as_str().unwrap();
-    let kind = kind.strip_prefix("urn:randflake:problem:").unwrap();
+    let name = problem["type"].as_str().unwrap();
+    let kind = name.strip_prefix("urn:randflake:problem:").unwrap();
     assert_eq!(problem["status"], status);
     assert!(!problem["title"].as_str().unwrap().is_empty());
     let detail = problem["detail"].as_str().unwrap();
@@ -102,18 +102,19 @@ fn check_ids(world: &World, asked: &Parts, client: Client, headers: &HeaderMap, 
         "application/octet-stream" => {
             let (ids, rest) = body.as_chunks();
             assert!(rest.is_empty());
-            let ids = ids.iter();
-            ids.map(|&id| Id::from_u64(u64::from_le_bytes(id)))
+            ids.iter()
+                .map(|&id| Id::from_u64(u64::from_le_bytes(id)))
                 .collect()
         }
         "text/plain" => {
             let text = str::from_utf8(body).unwrap();
             let is_int = find("format") == Some("int");
-            let read = |line: &str| match is_int {
-                true => Id::from_i64(line.parse().unwrap()),
-                false => line.parse().unwrap(),
-            };
-            text.lines().map(read).collect()
+            text.lines()
+                .map(|line| match is_int {
+                    true => Id::from_i64(line.parse().unwrap()),
+                    false => line.parse().unwrap(),
+                })
+                .collect()
         }
         "application/json" => {
             let document: Value = serde_json::from_slice(body).unwrap();

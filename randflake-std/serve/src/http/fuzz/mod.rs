@@ -1,8 +1,9 @@
-//! Any request of any client: what the HTTP server answers to it, in process. A module of the server when it is compiled
-//! for fuzzing, and for its tests, which send the seeds and what a few changes make of them.
+//! Any request of any client: what the HTTP server answers to it, in process. A module of the
+//! server when it is compiled for fuzzing, and for its tests, which send the seeds and what a few
+//! changes make of them.
 //!
-//! Input is a digit for who asks, then the request as text: `1GET /v1/ids?count=3`, lines of headers, an empty line, the
-//! body.
+//! Input is a digit for who asks, then the request as text: `1GET /v1/ids?count=3`, lines of
+//! headers, an empty line, the body.
 
 mod checks;
 mod client;

@@ -24,7 +24,8 @@ use crate::log::RequestLog;
 use crate::service::Service;
 use crate::service::served_namespace::{Leasing, ServedNamespace};
 
-/// Of 2^20 ids a second and node id, so that no request waits for them: 30, 14 and 20 bits since 2025-01-01.
+/// Of 2^20 ids a second and node id, so that no request waits for them: 30, 14 and 20 bits since
+/// 2025-01-01.
 const LAYOUT: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order(
     [30, 14, 20],
     1_735_689_600_000,
@@ -43,8 +44,10 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Self {
-        let runtime = RuntimeBuilder::new_current_thread().enable_all().build();
-        let runtime = runtime.unwrap();
+        let runtime = RuntimeBuilder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         let spaces = [SEEN, HIDDEN].map(space);
         let service = Arc::new(Service::new(spaces, access(), RequestLog::default()));
         let leasing = Leasing {
