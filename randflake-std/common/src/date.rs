@@ -10,8 +10,8 @@ use randflake_std::date::{self, YEAR_10000_MS, utc};
 pub fn now() -> Duration {
     // A clock before 1970 is wrong in any case, and the checks of layouts and stores refuse its
     // time.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default()
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.unwrap_or_default()
 }
 
 /// A time in whole milliseconds.
@@ -19,7 +19,8 @@ pub fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC. A leap second is none: Unix time does not count it.
+/// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC. A leap second is none: Unix
+/// time does not count it.
 pub fn unix_ms(text: &str) -> Option<u64> {
     const DAY: usize = "2024-12-09".len();
     const MINUTE: usize = "2024-12-09T01:04:".len();
@@ -40,7 +41,8 @@ pub fn unix_ms(text: &str) -> Option<u64> {
     u64::try_from(since.as_millis()).ok()
 }
 
-/// A Unix time in RFC 3339: in whole seconds, or in milliseconds if ticks of this length have a use for them.
+/// A Unix time in RFC 3339: in whole seconds, or in milliseconds if ticks of this length have a use
+/// for them.
 pub fn utc_in_ticks(unix_ms: u64, tick_ms: u64) -> String {
     let unix = Duration::from_millis(unix_ms);
     // `utc` has words for years of five digits, which RFC 3339 has not.

@@ -61,8 +61,6 @@ impl ExplainRow {
         };
         let time_of = |tick| Duration::from_millis(spec.unix_ms(tick));
         let at = |tick| utc(time_of(tick));
-        // By the store's clock, which decides about leases.
-        let is_over = |end| time_of(end) <= now;
         let known_from = match explanation {
             Explanation::Unknown { known_from, .. } => Some(at(*known_from)),
             _ => None,
@@ -90,7 +88,8 @@ impl ExplainRow {
                     // Before the time is compared: a released lease ended early, and its holder is
                     // known to have stopped.
                     true => "released",
-                    false if is_over(lease.record.grant.end) => "expired",
+                    // By the store's clock, which decides about leases.
+                    false if time_of(lease.record.grant.end) <= now => "expired",
                     false => "held",
                 },
                 fencing_token: lease.record.grant.fencing_token,

@@ -50,13 +50,13 @@ impl Failure {
 
     /// The failure of making a new file: an existing one is never overwritten.
     pub fn of_new_file(path: &Path, error: &io::Error) -> Self {
-        let path = path.display();
+        let shown = path.display();
         if error.kind() == io::ErrorKind::AlreadyExists {
             return Self::failed(format!(
-                "{path} exists and is not overwritten: name a new file"
+                "{shown} exists and is not overwritten: name a new file"
             ));
         }
-        Self::failed(format!("{path}: {error}"))
+        Self::failed(format!("{shown}: {error}"))
     }
 
     /// Adds for how long it was tried.
@@ -176,17 +176,19 @@ impl From<BuildError> for Failure {
     }
 }
 
-/// An I/O error is one of standard output: those of files are made with [`Failure::failed`], and name the file.
+/// An I/O error is one of standard output: those of files are made with [`Failure::failed`], and
+/// name the file.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }
 }
 
-/// Writes one line to standard error, whatever the message has in it; its beginning is coloured on a terminal.
+/// Writes one line to standard error, whatever the message has in it; its beginning is coloured on
+/// a terminal.
 ///
-/// Messages quote what others wrote: names of holders, errors of servers. A line feed or an escape sequence in them must not
-/// look like a message of its own.
+/// Messages quote what others wrote: names of holders, errors of servers. A line feed or an escape
+/// sequence in them must not look like a message of its own.
 ///
 /// What cannot be written is dropped: a full disk or a reader that has gone must not end a server,
 /// or change the exit status.
@@ -213,15 +215,13 @@ pub fn say_times() {
 
 /// Joins the lines of a message.
 pub fn one_line(message: &str) -> String {
-    let lines = message
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join(" ")
+    let lines = message.lines().map(str::trim);
+    let with_text: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    with_text.join(" ")
 }
 
-/// Escapes what could change a terminal or the lines around a text: control characters, and others that are not seen, such as
-/// those that turn the direction of writing.
+/// Escapes what could change a terminal or the lines around a text: control characters, and others
+/// that are not seen, such as those that turn the direction of writing.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

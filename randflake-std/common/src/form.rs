@@ -1,7 +1,8 @@
 //! Text formats of ids, and advice on a text that is not an id in its format.
 //!
-//! Most such texts are ids in another format, or come from a tool that adds quotes, a byte order mark or
-//! a header. The advice is given after the problem, and only where the text leaves little doubt.
+//! Most such texts are ids in another format, or come from a tool that adds quotes, a byte order
+//! mark or a header. The advice is given after the problem, and only where the text leaves little
+//! doubt.
 
 use core::fmt::Write as _;
 use std::path::Path;
@@ -75,9 +76,11 @@ const SEPARATOR: char = '_';
 impl TextFormat {
     /// Names of all forms, as options and requests have them.
     pub fn names() -> Vec<String> {
-        let values = Self::value_variants().iter();
-        let values = values.filter_map(ValueEnum::to_possible_value);
-        values.map(|value| value.get_name().to_owned()).collect()
+        Self::value_variants()
+            .iter()
+            .filter_map(ValueEnum::to_possible_value)
+            .map(|value| value.get_name().to_owned())
+            .collect()
     }
 
     /// The form of a name.
@@ -85,8 +88,8 @@ impl TextFormat {
         Self::from_str(name, false).ok()
     }
 
-    /// Reads an id, which may be a typed one where it is a text; or says what is wrong, what is allowed, and which form the
-    /// text has instead.
+    /// Reads an id, which may be a typed one where it is a text; or says what is wrong, what is
+    /// allowed, and which form the text has instead.
     pub fn read(self, text: &str) -> Result<GivenId, String> {
         let split = text.rsplit_once(SEPARATOR);
         if let (Self::Text, Some((prefix, digits))) = (self, split)
@@ -139,8 +142,7 @@ impl TextFormat {
             Self::Base64 => in_base(Base::Base64),
             Self::Bytes => in_base(Base::Base10),
             Self::Uuid => {
-                let uuid = Uuid::parse_str(text);
-                let uuid = uuid.map_err(|error| format!("not a UUID: {error}"))?;
+                let uuid = Uuid::parse_str(text).map_err(|error| format!("not a UUID: {error}"))?;
                 let id = Id::from_uuid_bytes(uuid.into_bytes());
                 id.map_err(|error| error.to_string())
             }
@@ -180,11 +182,12 @@ impl TextFormat {
 
 /// Whether a typed id may have this prefix: see `Kind::PREFIX`.
 fn is_prefix(text: &str) -> bool {
-    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
     text.len() <= 32
         && text.starts_with(|first: char| first.is_ascii_lowercase())
         && !text.ends_with(SEPARATOR)
-        && text.bytes().all(is_allowed)
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
 /// The id, if the text is the one that it is written as.
@@ -208,8 +211,8 @@ pub fn explain(form: TextFormat, text: &str, problem: String) -> String {
                 remove it, as `sed '1s/^\\xEF\\xBB\\xBF//'` does"
             .to_owned();
     }
-    let is_foreign = |(_, c): &(usize, char)| !c.is_ascii() || c.is_ascii_control();
-    if let Some((before, c)) = text.chars().enumerate().find(is_foreign) {
+    let mut characters = text.chars().enumerate();
+    if let Some((before, c)) = characters.find(|(_, c)| !c.is_ascii() || c.is_ascii_control()) {
         let place = before + 1;
         return match u32::from(c) {
             0 => format!("character {place} is a zero byte, as in UTF-16: UTF-8 is allowed"),
@@ -245,8 +248,8 @@ fn advice(form: TextFormat, text: &str) -> Option<String> {
             "it may be a tagged UUID, whose 64 bits alone are no id: `randflake uuid inspect` checks it".to_owned(),
         );
     }
-    let is_digit = |c: char| c.is_ascii_digit() || c == ',';
-    if text.strip_prefix('-').unwrap_or(text).chars().all(is_digit) && text.contains(',') {
+    let mut unsigned = text.strip_prefix('-').unwrap_or(text).chars();
+    if unsigned.all(|c| c.is_ascii_digit() || c == ',') && text.contains(',') {
         return Some("a number has no commas".to_owned());
     }
     if text.contains([',', ';', '|']) {
@@ -279,9 +282,9 @@ fn advice(form: TextFormat, text: &str) -> Option<String> {
     if text.contains(['.', '/']) && Path::new(text).is_file() {
         return Some(format!("to read ids from this file, write < {text}"));
     }
-    // Forms that can be told by looking; most digits are digits in most bases, so base58 and its like are never advised.
-    // The order is from what is plain to what is likely. Up to 13 hex digits may as well be a text
-    // id, so hex without `0x` is advised for all 16 only.
+    // Forms that can be told by looking; most digits are digits in most bases, so base58 and its
+    // like are never advised. The order is from what is plain to what is likely. Up to 13 hex
+    // digits may as well be a text id, so hex without `0x` is advised for all 16 only.
     let (name, other) = if reads(TextFormat::Int, text) {
         ("a signed number", TextFormat::Int)
     } else if reads(TextFormat::Uint, text) {

@@ -22,7 +22,8 @@ pub enum IdEncryption {
 }
 
 impl IdEncryption {
-    /// That of a namespace. Until somebody with the key has used it, it is what the layout's name alone means.
+    /// That of a namespace. Until somebody with the key has used it, it is what the layout's name
+    /// alone means.
     pub fn of(namespace: &Namespace) -> Self {
         match namespace.key_check() {
             Some(KeyCheck::Plain) => Self::Plain,
@@ -56,7 +57,8 @@ impl IdEncryption {
         }
     }
 
-    /// The key of SPARX, which a device or a database has for ids: the secret, or what 53-bit ids have in its place.
+    /// The key of SPARX, which a device or a database has for ids: the secret, or what 53-bit ids
+    /// have in its place.
     pub fn device_key(self, secret: &Secret) -> Secret {
         match self {
             Self::Plain | Self::Bits64 => secret.clone(),
@@ -101,9 +103,10 @@ impl IdEncryption {
 
 /// The name of the published layout that has these fields, if one has.
 pub fn preset(fields: LayoutFields) -> Option<&'static str> {
-    let mut presets = LAYOUTS.iter();
-    let preset = presets.find(|(_, spec)| spec.fields() == fields);
-    preset.map(|(name, _)| *name)
+    LAYOUTS
+        .iter()
+        .find(|(_, spec)| spec.fields() == fields)
+        .map(|(name, _)| *name)
 }
 
 /// The layout of a stored namespace, for people.
@@ -120,15 +123,16 @@ pub fn described(namespace: &Namespace) -> String {
         return format!("{encrypted}{name}");
     }
     let names = ["time", "node", "sequence"].into_iter();
-    let mut places: Vec<_> = names.zip(fields.bit_fields()).collect();
+    let mut parts: Vec<_> = names.zip(fields.bit_fields()).collect();
     // As in an id: Sonyflake has the sequence above the node id.
-    places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
-    let places = places
+    parts.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
+    let widths: Vec<_> = parts
         .iter()
-        .map(|(name, field)| format!("{name} {}", field.bits));
+        .map(|(name, field)| format!("{name} {}", field.bits))
+        .collect();
     format!(
         "{encrypted}{} bits, ticks of {} ms since {}",
-        places.collect::<Vec<_>>().join(" + "),
+        widths.join(" + "),
         fields.tick_ms,
         utc(Duration::from_millis(fields.epoch_unix_ms))
     )

@@ -8,6 +8,7 @@ use randflake_std::lease::{
     Acquisition, ClientGrant, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, RequestId,
     Token,
 };
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::unstable::rules::newer;
 use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
 use serde::de::Error;
@@ -16,9 +17,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::date::whole_ms;
 use crate::failure::Failure;
 
-/// The leases that one acquire gave, as `lease acquire` and `lease renew` print them, and `lease renew` and `lease release`
-/// read them. What does not follow from the ticks is `token`, `serial` and `nonce`: who has them and may write to the store
-/// can renew and end the leases.
+/// The leases that one acquire gave, as `lease acquire` and `lease renew` print them, and
+/// `lease renew` and `lease release` read them. What does not follow from the ticks is `token`,
+/// `serial` and `nonce`: who has them and may write to the store can renew and end the leases.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LeaseDocument {
     #[serde(deserialize_with = "known_version")]
@@ -83,19 +84,6 @@ impl LeaseDocument {
 
     fn with(namespace: &Namespace, holder: String, now: Duration, leases: &[ClientGrant]) -> Self {
         let spec = namespace.spec();
-        let entry = |ClientGrant { grant, last_write }: &ClientGrant| GrantEntry {
-            node: grant.node_id,
-            start_unix_ms: spec.unix_ms(grant.start),
-            end_unix_ms: spec.unix_ms(grant.end),
-            start_tick: grant.start,
-            end_tick: grant.end,
-            fencing_token: grant.fencing_token,
-            // In hex, as the nonce: readers that keep 53 bits of a JSON number would lose the rest
-            // of them.
-            token: grant.token.to_string(),
-            serial: last_write.serial,
-            nonce: format!("{:016x}", last_write.nonce),
-        };
         Self {
             version: VERSION,
             namespace: namespace.name().to_owned(),
@@ -104,12 +92,16 @@ impl LeaseDocument {
             now_unix_ms: whole_ms(now),
             epoch_unix_ms: spec.epoch_unix_ms(),
             tick_ms: spec.tick_ms(),
-            leases: leases.iter().map(entry).collect(),
+            leases: leases
+                .iter()
+                .map(|lease| GrantEntry::of(spec, lease))
+                .collect(),
             lost: Vec::new(),
         }
     }
 
-    /// Renews the leases for `ttl` from now. Those that are lost stand under `lost` in the new document, with the reason.
+    /// Renews the leases for `ttl` from now. Those that are lost stand under `lost` in the new
+    /// document, with the reason.
     pub fn renewed(
         self,
         store: &mut LeaseStore,
@@ -141,8 +133,8 @@ impl LeaseDocument {
 
     /// Ends the leases at a Unix time from which on nothing was issued.
     ///
-    /// Unless it is known, that is as late as the holder may have issued: by a clock that is ahead of the store's, and as far
-    /// ahead of that clock as any handle's tolerance goes.
+    /// Unless it is known, that is as late as the holder may have issued: by a clock that is ahead
+    /// of the store's, and as far ahead of that clock as any handle's tolerance goes.
     ///
     /// A lease that a copy of the document has renewed stays as it is: its holder goes on.
     pub fn release(
@@ -170,15 +162,16 @@ impl LeaseDocument {
         let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
         let unused_from = if begins_then { tick } else { tick + 1 };
         for presented in &mut grants {
-            // Not the end that was read: it may be older than a renewal, and what came after it was used. The store
-            // knows the last one.
+            // Not the end that was read: it may be older than a renewal, and what came after it was
+            // used. The store knows the last one.
             presented.grant.end = unused_from;
         }
         let outcomes = store.release_for_client(&grants, request)?;
         // Other losses mean that the lease is not held any more, so there is nothing to release.
-        let contested = grants.iter().zip(outcomes);
-        let contested = contested.filter(|(_, outcome)| *outcome == Err(Loss::Contested));
-        let contested: Vec<_> = contested
+        let contested: Vec<_> = grants
+            .iter()
+            .zip(outcomes)
+            .filter(|(_, outcome)| *outcome == Err(Loss::Contested))
             .map(|(presented, _)| presented.grant.node_id.to_string())
             .collect();
         if contested.is_empty() {
@@ -193,8 +186,7 @@ impl LeaseDocument {
 
     /// The leases as a store takes them, unless they are damaged.
     pub fn grants(&self) -> Result<Vec<ClientGrant>, Failure> {
-        let grants = self.leases.iter().map(GrantEntry::grant);
-        grants.collect()
+        self.leases.iter().map(GrantEntry::grant).collect()
     }
 
     /// Checks that the ticks of the leases mean the same in a namespace.
@@ -235,6 +227,22 @@ impl Lost {
 }
 
 impl GrantEntry {
+    fn of(spec: LayoutSpec, ClientGrant { grant, last_write }: &ClientGrant) -> Self {
+        Self {
+            node: grant.node_id,
+            start_unix_ms: spec.unix_ms(grant.start),
+            end_unix_ms: spec.unix_ms(grant.end),
+            start_tick: grant.start,
+            end_tick: grant.end,
+            fencing_token: grant.fencing_token,
+            // In hex, as the nonce: readers that keep 53 bits of a JSON number would lose the rest
+            // of them.
+            token: grant.token.to_string(),
+            serial: last_write.serial,
+            nonce: format!("{:016x}", last_write.nonce),
+        }
+    }
+
     fn grant(&self) -> Result<ClientGrant, Failure> {
         let hex = |text: &str, digits| {
             // All digits, as they are written: `from_str_radix` would take fewer, and a sign.

@@ -1,5 +1,6 @@
-//! Distances to the layout's last date, the last node id and the largest skew of clocks, for `doctor` and the page.
-//! The alerts in `docs/operations` forecast from metrics when a limit will be reached.
+//! Distances to the layout's last date, the last node id and the largest skew of clocks, for
+//! `doctor` and the page. The alerts in `docs/operations` forecast from metrics when a limit will
+//! be reached.
 
 use core::time::Duration;
 

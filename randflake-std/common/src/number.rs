@@ -1,6 +1,7 @@
 //! Parsers of numbers on the command line.
 //!
-//! Clap's own ranges say `4 is not in 1..=3`; these say what is allowed, in the words that the other messages use.
+//! Clap's own ranges say `4 is not in 1..=3`; these say what is allowed, in the words that the
+//! other messages use.
 
 use core::ops::RangeInclusive;
 
@@ -11,11 +12,11 @@ pub fn within<T: TryFrom<u64>>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
-        let number = text.parse().ok().filter(|number| range.contains(number));
+        let in_range = text.parse().ok().filter(|number| range.contains(number));
         // Where the range is wider than the type, a number that does not fit is refused and not cut
         // off.
-        let number = number.and_then(|number| T::try_from(number).ok());
-        number.ok_or_else(|| {
+        let fitting = in_range.and_then(|number| T::try_from(number).ok());
+        fitting.ok_or_else(|| {
             let allowed = format!("{} to {} are allowed", range.start(), range.end());
             // A number out of range needs only the range; "1e6" and "1,000" look right to a user.
             match text.parse::<i128>() {
@@ -26,7 +27,8 @@ pub fn within<T: TryFrom<u64>>(
     }
 }
 
-/// The number of up to 64 bits that hex digits of either case stand for, which may have `0x` before them.
+/// The number of up to 64 bits that hex digits of either case stand for, which may have `0x` before
+/// them.
 pub fn hex(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     // `from_str_radix` takes a sign.

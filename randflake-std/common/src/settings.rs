@@ -7,10 +7,12 @@ use std::path::Path;
 
 use randflake_std::private_file;
 
-/// Largest file of settings in bytes: 100,000 tokens. A longer one, such as a device that never ends, is refused.
+/// Largest file of settings in bytes: 100,000 tokens. A longer one, such as a device that never
+/// ends, is refused.
 const MOST: u64 = 16 << 20;
 
-/// Reads a file of settings. A user who may write it, or put another one in its place, takes any right here.
+/// Reads a file of settings. A user who may write it, or put another one in its place, takes any
+/// right here.
 pub fn read(path: &Path, what: &str) -> Result<(String, Metadata), String> {
     let opened = private_file::open_settings(path);
     let (file, found) = opened.map_err(|refusal| format!("{what}, {refusal}"))?;
@@ -27,9 +29,9 @@ pub fn read(path: &Path, what: &str) -> Result<(String, Metadata), String> {
 
 /// The lines that say something, with their numbers.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = text.lines().map(str::trim).enumerate();
-    let lines = lines.map(|(index, line)| (index + 1, line));
-    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+    (1..)
+        .zip(text.lines().map(str::trim))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// The words of a line.

@@ -31,8 +31,8 @@ impl Snapshot {
         })
     }
 
-    /// Up to `most` records from a node id on, all or those that have not expired; and from which node id on there are
-    /// more. However many node ids there are, few records are in memory.
+    /// Up to `most` records from a node id on, all or those that have not expired; and from which
+    /// node id on there are more. However many node ids there are, few records are in memory.
     pub fn part(
         store: &mut LeaseStore,
         first: u32,
@@ -55,10 +55,10 @@ impl Snapshot {
             // Behind many that have expired, more at once are fewer requests.
             at_once = (2 * at_once).min(MOST_AT_ONCE);
             next = last.and_then(|last| last.grant.node_id.checked_add(1));
-            let kept = found
+            let kept: Vec<_> = found
                 .into_iter()
-                .filter(|record| all || part.is_live(record));
-            let kept: Vec<_> = kept.collect();
+                .filter(|record| all || part.is_live(record))
+                .collect();
             part.records.extend(kept);
         }
         let next = part.records.get(most).map(|record| record.grant.node_id);
