@@ -135,8 +135,8 @@ pub(crate) fn resp(mut words: &[&str]) {
     if !words.is_empty() {
         return show(connection.ask(words) + "\n");
     }
-    let input = String::from_utf8(standard_input()).unwrap();
-    for line in input.lines() {
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
         let words: Vec<_> = line.split(' ').collect();
         show(connection.ask(&words) + "\n");
     }

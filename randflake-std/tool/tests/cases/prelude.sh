@@ -32,16 +32,16 @@ old() {
 }
 
 # Ends all that the section has started.
-SERVERS= HOLDERS= FD=6
+SERVERS= HOLDERS= FD=9
 trap 'kill $SERVERS 2>/dev/null; kill -KILL $HOLDERS 2>/dev/null' EXIT
 
 # Starts a command with the key, as process $HOLDER. Its output is read from the open file $FD.
 piped() {
     # The shell has names for files up to 9.
-    FD=$((FD % 6 + 4))
+    FD=$(((FD - 3) % 6 + 4))
     rm -f pipe.$FD
     mkfifo pipe.$FD
-    RANDFLAKE_KEY=$KEY randflake "$@" >pipe.$FD 2>piped.err </dev/null &
+    RANDFLAKE_KEY=$KEY randflake "$@" >pipe.$FD 2>err.$FD </dev/null &
     HOLDER=$!
     HOLDERS="$HOLDERS $HOLDER"
     eval "exec $FD<pipe.$FD"
@@ -63,7 +63,7 @@ kill_holder() {
 ended() {
     status=0
     wait $HOLDER || status=$?
-    sed '/^randflake: note: the leases of this secret are on this machine alone/d; s/^/! /' piped.err
+    sed '/^randflake: note: the leases of this secret are on this machine alone/d; s/^/! /' err.$FD
     [ $status = 0 ] || echo "? $status"
 }
 

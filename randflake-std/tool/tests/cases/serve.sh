@@ -20,6 +20,24 @@ said() {
 http() { "$CLIENT" --http "$@"; }
 resp() { "$CLIENT" --resp "$@"; }
 
+# A connection of a token, which stays open as a file of this number; a command on it, and its reply of one line.
+open() {
+    mkfifo requests.$1
+    resp -t $2 <requests.$1 >replies.$1 &
+    eval "exec $1>requests.$1"
+}
+ask() {
+    file=$1
+    shift
+    replies=$(($(wc -l <replies.$file) + 1))
+    eval "echo \"\$*\" >&$file"
+    until_it eval '[ $(wc -l <replies.$file) -ge $replies ]'
+    tail -n 1 replies.$file
+}
+
+# Passes in silence an id as RESP has it.
+is_id() { ! grep -v '^-\{0,1\}[0-9][0-9]*$'; }
+
 # A token, whose line is added to the file `tokens`: its name, scopes and namespaces.
 token() {
     name=$1 scopes=$2 namespaces=$3
