@@ -33,7 +33,7 @@ const TOOLS: [(&Tool, &str, &[&str]); 5] = [
         &["redis_cli"],
     ),
     (&OPENSSL, "RANDFLAKE_OPENSSL", &["openssl"]),
-    (&POSTGRES, "RANDFLAKE_POSTGRES", &["emptied::"]),
+    (&POSTGRES, "RANDFLAKE_POSTGRES", &["came_back_empty"]),
 ];
 
 pub(crate) fn needs() -> Vec<Need> {

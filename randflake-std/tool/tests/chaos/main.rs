@@ -12,7 +12,6 @@
 )]
 
 mod fleet;
-mod stream;
 
 use core::time::Duration;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::user::{Answer, KEY, User};
+use crate::user::{Answer, KEY, User, words};
 
 const BITS: &str = "\
 bits      000000001110001000110110111001..................................  time
@@ -80,15 +80,7 @@ fn a_terminal_shows_the_bits_of_an_id_in_colours() {
     for arguments in [
         &["inspect", "3vgoe12ccb8gh", "v"][..],
         &["inspect", "--json", "3vgoe12ccb8gh"],
-        &[
-            "compose",
-            "--time",
-            "1733706297",
-            "--node",
-            "42",
-            "--sequence",
-            "1",
-        ],
+        &words("compose --time 1733706297 --node 42 --sequence 1")[..],
     ] {
         let shown = on_terminal(&user, &[], arguments);
         assert_eq!(shown, user.run_keyed(arguments).ok());

@@ -9,19 +9,24 @@
     reason = "a test fails by panicking"
 )]
 
-mod cluster;
-
+use core::time::Duration;
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Instant;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use harness::certificates::{Authority, HOST};
 use harness::postgres::PostgresServer;
-use harness::program;
+use harness::server::signal_process;
+use harness::{free_port, program};
+use serde_json::Value;
 use tempfile::TempDir;
-
-use cluster::Cluster;
 
 const GUIDE: &str = include_str!("../../../../docs/deploy/README.md");
 const DATABASES: &str = include_str!("../../../engines/postgres/README.md");
@@ -136,4 +141,206 @@ fn the_commands_of_the_guide_lead_to_an_id() {
     assert!(ids[0] != ids[1] && ids[1] != ids[2], "{ids:?}");
     pod.is_ready(&certificate);
     pod.ends();
+}
+
+const POD: &str = "randflake-0";
+/// Far longer than it takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) struct Cluster(Vec<Value>);
+
+impl Cluster {
+    /// The objects that were sent from a folder.
+    pub(crate) fn read(folder: &Path) -> Self {
+        let text = fs::read_to_string(folder.join("objects")).unwrap();
+        let objects = serde_json::Deserializer::from_str(&text).into_iter();
+        Self(objects.map(Result::unwrap).collect())
+    }
+
+    fn object(&self, kind: &str, name: &str) -> &Value {
+        let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+        let found = self.0.iter().find(is_it);
+        found.unwrap_or_else(|| panic!("nothing makes the {kind} {name}"))
+    }
+
+    /// What each key of a secret holds.
+    fn secret(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+        let data = self.object("Secret", name)["data"].as_object().unwrap();
+        let decode = |value: &Value| STANDARD.decode(value.as_str().unwrap()).unwrap();
+        data.iter()
+            .map(|(key, value)| (key.clone(), decode(value)))
+            .collect()
+    }
+
+    /// Starts the container of a workload, which trusts an authority.
+    pub(crate) fn start(&self, kind: &str, name: &str, authority: &Path) -> Pod {
+        let spec = &self.object(kind, name)["spec"]["template"]["spec"];
+        let container = &spec["containers"][0];
+        let root = TempDir::new().unwrap();
+        for mount in container["volumeMounts"].as_array().unwrap() {
+            let volumes = spec["volumes"].as_array().unwrap();
+            let volume = volumes
+                .iter()
+                .find(|volume| volume["name"] == mount["name"]);
+            self.mount(
+                root.path(),
+                text(&mount["mountPath"]),
+                &volume.unwrap()["secret"],
+            );
+        }
+        let [resp, http] = [free_port(), free_port()];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
+        for argument in container["args"].as_array().unwrap() {
+            let argument = text(argument)
+                .replace("$(POD_NAME)", POD)
+                .replace("=/etc/", &format!("={}/etc/", root.path().display()))
+                .replace("0.0.0.0:6380", &format!("127.0.0.1:{resp}"))
+                .replace("0.0.0.0:8443", &format!("127.0.0.1:{http}"));
+            command.arg(argument);
+        }
+        command.env_clear().env("SSL_CERT_FILE", authority);
+        for variable in container["env"].as_array().unwrap() {
+            let from = &variable["valueFrom"];
+            let value = if from["fieldRef"]["fieldPath"] == "metadata.name" {
+                POD.to_owned()
+            } else {
+                let reference = &from["secretKeyRef"];
+                let value = self.secret(text(&reference["name"]))[text(&reference["key"])].clone();
+                String::from_utf8(value).unwrap()
+            };
+            command.env(text(&variable["name"]), value);
+        }
+        let log = fs::File::create(root.path().join("log")).unwrap();
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap());
+        Pod {
+            child: command.stderr(log).spawn().unwrap(),
+            path_of_readiness: text(&container["readinessProbe"]["httpGet"]["path"]).to_owned(),
+            root,
+            resp,
+            http,
+        }
+    }
+
+    /// The files of a secret, as a volume shows them.
+    fn mount(&self, root: &Path, place: &str, source: &Value) {
+        let folder = root.join(place.trim_start_matches('/'));
+        fs::create_dir_all(&folder).unwrap();
+        let values = self.secret(text(&source["secretName"]));
+        let items: Vec<(&str, &str)> = match source["items"].as_array() {
+            None => values.keys().map(|key| (&**key, &**key)).collect(),
+            Some(items) => items
+                .iter()
+                .map(|item| (text(&item["key"]), text(&item["path"])))
+                .collect(),
+        };
+        let mode = u32::try_from(source["defaultMode"].as_u64().unwrap()).unwrap();
+        for (key, path) in items {
+            fs::write(folder.join(path), &values[key]).unwrap();
+            fs::set_permissions(folder.join(path), Permissions::from_mode(mode)).unwrap();
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+/// A running container of the cluster.
+pub(crate) struct Pod {
+    child: Child,
+    path_of_readiness: String,
+    root: TempDir,
+    resp: u16,
+    http: u16,
+}
+
+impl Pod {
+    fn log(&self) -> String {
+        fs::read_to_string(self.root.path().join("log")).unwrap()
+    }
+
+    /// Asks until there is an answer.
+    fn patiently<T>(&mut self, mut ask: impl FnMut() -> Result<T, String>) -> T {
+        let started = Instant::now();
+        loop {
+            match ask() {
+                Ok(answer) => return answer,
+                Err(said) => {
+                    let has_ended = self.child.try_wait().unwrap();
+                    let log = self.log();
+                    assert!(has_ended.is_none(), "it ended: {log}");
+                    assert!(started.elapsed() < PATIENCE, "{said}\n{log}");
+                }
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// An id for a client that trusts the certificate.
+    pub(crate) fn id(&mut self, certificate: &Path, token: &str) -> i64 {
+        let port = self.resp.to_string();
+        self.patiently(|| {
+            let output = Command::new(program("RANDFLAKE_REDIS_CLI"))
+                .args(["-h", HOST, "-p", &port, "--tls", "--cacert"])
+                .arg(certificate)
+                .args(["INCR", "default"])
+                .env("REDISCLI_AUTH", token)
+                .output()
+                .unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8(said).unwrap();
+            said.trim().parse().map_err(|_| said)
+        })
+    }
+
+    /// Its readiness probe succeeds.
+    pub(crate) fn is_ready(&mut self, certificate: &Path) {
+        let address = format!("{HOST}:{}", self.http);
+        let request = format!(
+            "GET {} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n",
+            self.path_of_readiness
+        );
+        self.patiently(|| {
+            let mut probe = Command::new(program("RANDFLAKE_OPENSSL"))
+                .args(["s_client", "-quiet", "-verify_return_error", "-CAfile"])
+                .arg(certificate)
+                .args(["-connect", &address])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let mut input = probe.stdin.take().unwrap();
+            _ = input.write_all(request.as_bytes());
+            let mut answer = String::new();
+            probe
+                .stdout
+                .take()
+                .unwrap()
+                .read_to_string(&mut answer)
+                .unwrap();
+            drop(input);
+            probe.wait().unwrap();
+            if answer.starts_with("HTTP/1.1 200") {
+                Ok(())
+            } else {
+                Err(answer)
+            }
+        });
+    }
+
+    /// Ends as its pod does.
+    pub(crate) fn ends(mut self) {
+        signal_process(&self.child, libc::SIGTERM);
+        assert!(self.child.wait().unwrap().success(), "{}", self.log());
+    }
+}
+
+impl Drop for Pod {
+    fn drop(&mut self) {
+        let _gone_already = self.child.kill();
+        let _gone_already = self.child.wait();
+    }
 }

@@ -5,8 +5,6 @@ use core::time::Duration;
 use std::time::Instant;
 use std::{fs, thread};
 
-use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use randflake_std::date::span;
@@ -47,44 +45,8 @@ fn a_live_holder_is_noticed(url: &str, forget: impl FnOnce()) {
     drop(ids);
 }
 
-#[test]
-fn a_live_holder_of_redis_is_noticed() {
-    let redis = RedisServer::start();
-    a_live_holder_is_noticed(&redis.url(), || {
-        assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
-    });
-}
-
-#[test]
-fn a_live_holder_of_postgresql_is_noticed() {
-    let server = PostgresServer::start();
-    a_live_holder_is_noticed(&server.url("postgres"), || {
-        let mut client = server.client("postgres");
-        client
-            .batch_execute("DROP SCHEMA randflake CASCADE")
-            .unwrap();
-    });
-}
-
-#[test]
-fn a_live_holder_of_mariadb_is_noticed() {
-    let server = MariadbServer::start();
-    let mut client = server.client(None);
-    client.query_drop("CREATE DATABASE ids").unwrap();
-    a_live_holder_is_noticed(&server.url("ids"), || {
-        client.query_drop("DROP DATABASE ids").unwrap();
-        client.query_drop("CREATE DATABASE ids").unwrap();
-    });
-}
-
-#[test]
-fn a_live_holder_of_etcd_is_noticed() {
-    let cluster = EtcdCluster::start(1);
-    a_live_holder_is_noticed(&cluster.url(), || {
-        // All keys: from the first possible one on.
-        let all = r#"{"key":"AA==","range_end":"AA=="}"#;
-        cluster.members[0].post("kv/deleterange", all);
-    });
+mod a_live_holder_is_noticed_on {
+    on_each_engine!(super::a_live_holder_is_noticed);
 }
 
 #[test]

@@ -4,11 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 
-use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
-use harness::postgres::PostgresServer;
-use harness::redis::RedisServer;
-
 use crate::user::{Answer, User, objects, words, year};
 
 const STATIONS: usize = 3;
@@ -73,42 +68,4 @@ fn a_ledger_is_shared(url: &str, forget: impl FnOnce()) {
     assert!(said.contains("which the ledger does not know"), "{said}");
 }
 
-#[test]
-fn on_redis() {
-    let redis = RedisServer::start();
-    a_ledger_is_shared(&redis.url(), || {
-        assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
-    });
-}
-
-#[test]
-fn on_postgresql() {
-    let server = PostgresServer::start();
-    a_ledger_is_shared(&server.url("postgres"), || {
-        let mut client = server.client("postgres");
-        client
-            .batch_execute("DROP SCHEMA randflake CASCADE")
-            .unwrap();
-    });
-}
-
-#[test]
-fn on_mariadb() {
-    let server = MariadbServer::start();
-    let mut client = server.client(None);
-    client.query_drop("CREATE DATABASE line").unwrap();
-    a_ledger_is_shared(&server.url("line"), || {
-        client.query_drop("DROP DATABASE line").unwrap();
-        client.query_drop("CREATE DATABASE line").unwrap();
-    });
-}
-
-#[test]
-fn on_etcd() {
-    let cluster = EtcdCluster::start(1);
-    a_ledger_is_shared(&cluster.url(), || {
-        // All keys: from the first possible one on.
-        let all = r#"{"key":"AA==","range_end":"AA=="}"#;
-        cluster.members[0].post("kv/deleterange", all);
-    });
-}
+on_each_engine!(a_ledger_is_shared);

@@ -8,6 +8,51 @@
     reason = "a test fails by panicking"
 )]
 
+/// Runs a check on a server of each engine: with its URL, and what makes it lose its data.
+macro_rules! on_each_engine {
+    ($check:path) => {
+        #[test]
+        fn redis() {
+            let redis = ::harness::redis::RedisServer::start();
+            $check(&redis.url(), || {
+                assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n")
+            });
+        }
+
+        #[test]
+        fn postgresql() {
+            let server = ::harness::postgres::PostgresServer::start();
+            $check(&server.url("postgres"), || {
+                let mut client = server.client("postgres");
+                client
+                    .batch_execute("DROP SCHEMA randflake CASCADE")
+                    .unwrap();
+            });
+        }
+
+        #[test]
+        fn mariadb() {
+            let server =
+                ::harness::mariadb::with_database(::harness::mariadb::MariadbServer::start());
+            $check(&server.url("ids"), || {
+                let mut client = server.client(None);
+                client.query_drop("DROP DATABASE ids").unwrap();
+                client.query_drop("CREATE DATABASE ids").unwrap();
+            });
+        }
+
+        #[test]
+        fn etcd() {
+            let cluster = ::harness::etcd::EtcdCluster::start(1);
+            $check(&cluster.url(), || {
+                // All keys: from the first possible one on.
+                let all = r#"{"key":"AA==","range_end":"AA=="}"#;
+                cluster.members[0].post("kv/deleterange", all);
+            });
+        }
+    };
+}
+
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod declared;

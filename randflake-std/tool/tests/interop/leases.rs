@@ -7,8 +7,8 @@ use randflake_std::lease::{Namespace, SqliteStore};
 use randflake_std::{Handle, Id, Randflake, Secret};
 use serde_json::Value;
 
+use crate::peer::Random;
 use crate::peer::python;
-use crate::random::Random;
 
 /// Of each node id, before and after the renewal.
 const IDS: usize = 1_000;

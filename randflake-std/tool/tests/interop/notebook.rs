@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use randflake_std::randflake_core::LAYOUTS;
 use randflake_std::{Id, Layout, Randflake};
 
+use crate::peer::Random;
 use crate::peer::python;
-use crate::random::Random;
 
 const GUIDE: &str = include_str!("../../../../docs/data.md");
 

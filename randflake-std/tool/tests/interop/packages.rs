@@ -9,8 +9,8 @@ use randflake_std::{Id, Layout, Parts, TaggedUuid};
 use serde_json::{Value, json};
 
 use crate::IDS;
+use crate::peer::Random;
 use crate::peer::{answers, python};
-use crate::random::Random;
 
 fn in_python(requests: &[Value]) -> Vec<Value> {
     let mut command = Command::new(python());
@@ -70,14 +70,7 @@ fn numbers() -> Vec<Value> {
     let secret = Random::new().secret();
     let home = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_randflake"))
-        .args([
-            "generate",
-            "-n",
-            "2000",
-            "--layout",
-            "randflake53",
-            "--json",
-        ])
+        .args("generate -n 2000 --layout randflake53 --json".split(' '))
         .env("RANDFLAKE_KEY", &secret.hex)
         .env("XDG_STATE_HOME", home.path())
         .env_remove("RANDFLAKE_STORE")

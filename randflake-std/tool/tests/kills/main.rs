@@ -9,6 +9,5 @@
 
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
-mod boundaries;
-mod dates;
+mod clocks;
 mod minute;

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use harness::certificates::Authority;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::client::Client;
+use crate::server::Client;
 use crate::server::{Home, Server, wait_until};
 use crate::tls::{Encrypted, install};
 

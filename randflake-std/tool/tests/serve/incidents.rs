@@ -14,7 +14,7 @@ use harness::redis::RedisServer;
 use randflake_std::Randflake;
 use randflake_std::lease::{Namespace, RedisStore};
 
-use crate::client::Client;
+use crate::server::Client;
 use crate::server::{Home, LIMIT, Server, wait_until};
 
 const TTL: &str = "4s";

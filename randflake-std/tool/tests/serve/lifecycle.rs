@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use harness::server::{signal_process, spawn};
 use rusqlite::Connection;
 
-use crate::client::Client;
+use crate::server::Client;
 use crate::server::{Home, LIMIT, Server};
 
 /// Reads messages until one of them has that line.

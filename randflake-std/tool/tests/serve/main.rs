@@ -9,7 +9,6 @@
 
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
-mod client;
 mod clients;
 mod connections;
 #[cfg(target_os = "linux")]
@@ -18,5 +17,3 @@ mod incidents;
 mod lifecycle;
 mod server;
 mod tls;
-mod tokens;
-mod weights;

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use harness::server::{signal_process, spawn};
 use tempfile::TempDir;
 
 use crate::aged_store;
-use crate::client::Client;
 
 /// How long it may take to start, on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
@@ -230,5 +229,93 @@ impl Drop for Server {
             child.kill().unwrap();
             child.wait().unwrap();
         }
+    }
+}
+
+pub(crate) struct Client {
+    stream: TcpStream,
+    replies: BufReader<TcpStream>,
+}
+
+impl Client {
+    pub(crate) fn connect(port: u16) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let replies = BufReader::new(stream.try_clone().unwrap());
+        Self { stream, replies }
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    pub(crate) fn command(words: &[&str]) -> Vec<u8> {
+        let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+        for word in words {
+            bytes.extend(format!("${}\r\n{word}\r\n", word.len()).into_bytes());
+        }
+        bytes
+    }
+
+    /// The reply to a command: `+OK`, `-ERR ...`, `:1`, a string as it is, `(null)`, or the parts of an array by spaces.
+    pub(crate) fn ask(&mut self, words: &[&str]) -> String {
+        self.send(&Self::command(words));
+        self.reply()
+    }
+
+    pub(crate) fn reply(&mut self) -> String {
+        let line = self.line();
+        let length = || line[1..].parse::<i64>().unwrap();
+        match line.as_bytes()[0] {
+            b'+' | b'-' | b':' => line,
+            b'$' if length() < 0 => "(null)".to_owned(),
+            b'$' => {
+                let mut bytes = vec![0; usize::try_from(length()).unwrap() + 2];
+                self.replies.read_exact(&mut bytes).unwrap();
+                assert!(bytes.ends_with(b"\r\n"));
+                bytes.truncate(bytes.len() - 2);
+                bytes.escape_ascii().to_string()
+            }
+            b'*' => {
+                let parts = (0..length()).map(|_| self.reply());
+                parts.collect::<Vec<_>>().join(" ")
+            }
+            _ => panic!("no reply: {line:?}"),
+        }
+    }
+
+    /// The first line of a reply, such as the length of an array whose parts are replies.
+    pub(crate) fn head(&mut self) -> String {
+        self.line()
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.replies.read_line(&mut line).unwrap();
+        assert!(line.ends_with("\r\n"), "the connection ended: {line:?}");
+        line.truncate(line.len() - 2);
+        line
+    }
+
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+
+    /// Closes the sending direction.
+    pub(crate) fn finish(&self) {
+        self.stream.shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// All that comes until the server closes.
+    pub(crate) fn rest(&mut self) -> String {
+        self.rest_or_reset().unwrap()
+    }
+
+    /// The same, of a server that may not have read what was sent.
+    pub(crate) fn rest_or_reset(&mut self) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        self.replies.read_to_end(&mut bytes)?;
+        Ok(bytes.escape_ascii().to_string())
     }
 }

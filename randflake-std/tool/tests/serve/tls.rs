@@ -15,8 +15,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::client::LIMIT;
 use crate::clients::redis_cli;
+use crate::server::LIMIT;
 use crate::server::{Home, Server, wait_until};
 
 pub(crate) struct Encrypted(StreamOwned<ClientConnection, TcpStream>);
@@ -90,15 +90,19 @@ pub(crate) fn install(home: &Home, certified: &Certified) {
     fs::copy(&certified.certificate, home.path("server.pem")).unwrap();
 }
 
+/// A server with a certificate of an authority, and more arguments.
+fn serve_encrypted(authority: &Authority, more: &str) -> Server {
+    let home = Home::new();
+    install(&home, &authority.server());
+    let arguments = format!("--tls-cert server.pem --tls-key server.key {more}");
+    let words: Vec<_> = arguments.split_whitespace().collect();
+    Server::start_with(home, &words)
+}
+
 #[test]
 fn certificates_are_read_again() {
     let [first, second] = [Authority::new(), Authority::new()];
-    let home = Home::new();
-    install(&home, &first.server());
-    let server = Server::start_with(
-        home,
-        &["--tls-cert", "server.pem", "--tls-key", "server.key"],
-    );
+    let server = serve_encrypted(&first, "");
     assert_eq!(ask(&server, &first, None, &["PING"]), "PONG");
     assert_ne!(ask(&server, &second, None, &["PING"]), "PONG");
     // Without encryption nobody is answered.
@@ -134,17 +138,8 @@ fn certificates_are_read_again() {
 #[test]
 fn clients_may_have_to_show_certificates() {
     let [servers, clients] = [Authority::new(), Authority::new()];
-    let home = Home::new();
-    install(&home, &servers.server());
     let roots = clients.file();
-    let arguments = [
-        "--tls-cert",
-        "server.pem",
-        "--tls-key",
-        "server.key",
-        "--client-ca",
-    ];
-    let server = Server::start_with(home, &[&arguments[..], &[roots.to_str().unwrap()]].concat());
+    let server = serve_encrypted(&servers, &format!("--client-ca {}", roots.display()));
     assert_eq!(
         ask(&server, &servers, Some(&clients.client()), &["PING"]),
         "PONG"
@@ -162,17 +157,8 @@ fn clients_may_have_to_show_certificates() {
 #[test]
 fn why_a_client_s_certificate_is_refused_is_told() {
     let authority = Authority::new();
-    let home = Home::new();
-    install(&home, &authority.server());
     let roots = authority.file();
-    let arguments = [
-        "--tls-cert",
-        "server.pem",
-        "--tls-key",
-        "server.key",
-        "--client-ca",
-    ];
-    let server = Server::start_with(home, &[&arguments[..], &[roots.to_str().unwrap()]].concat());
+    let server = serve_encrypted(&authority, &format!("--client-ca {}", roots.display()));
     let told = ask(
         &server,
         &authority,
@@ -238,7 +224,7 @@ fn connections_of_a_removed_authority_end() {
 /// The lines of the guides, as they stand; their certificates are for one of these names. A client
 /// with rustls is the strictest.
 #[test]
-fn certificates_of_the_guides_serve_strict_clients() {
+fn certificates_of_openssl_as_in_guides_are_served() {
     let guides = [
         include_str!("../../../../docs/serve.md"),
         include_str!("../../../../docs/deploy/README.md"),

@@ -6,8 +6,8 @@ use std::net::{Shutdown, TcpStream};
 use std::thread::sleep;
 use std::time::Instant;
 
-use crate::client::{Answer, FOREVER};
 use crate::server::Server;
+use crate::server::{Answer, FOREVER, wait_until};
 
 const ACQUIRE: &str = "POST /v1/leases HTTP/1.1\r\nhost: localhost\r\n\
                        content-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
@@ -188,18 +188,10 @@ fn who_takes_no_answer_is_cut_off() {
     let request = "GET /v1/ids?count=100000 HTTP/1.1\r\nhost: localhost\r\n\r\n";
     deaf.write_all(request.repeat(8).as_bytes()).unwrap();
     let open = r#"randflake_serve_connections{protocol="http"}"#;
-    let begun = Instant::now();
-    while server.metric(open) != 2 {
-        assert!(
-            begun.elapsed() < FOREVER,
-            "not that one and the one that asks"
-        );
-    }
-    let begun = Instant::now();
-    while server.metric(open) > 1 {
-        assert!(begun.elapsed() < FOREVER, "it is still open");
-        sleep(Duration::from_millis(100));
-    }
+    wait_until("not that one and the one that asks", || {
+        server.metric(open) == 2
+    });
+    wait_until("it is still open", || server.metric(open) <= 1);
 }
 
 #[cfg(target_os = "linux")]
@@ -219,12 +211,11 @@ fn clients_that_leave_get_no_more_of_the_store() {
         // It leaves while the store works.
         sleep(Duration::from_millis(20));
     }
-    let begun = Instant::now();
     // A request counts once it is answered, and none is.
     let received = r#"randflake_serve_connections_total{protocol="http",outcome="accepted"}"#;
-    while server.metric(received) < CLIENTS {
-        assert!(begun.elapsed() < FOREVER, "not all requests were received");
-    }
+    wait_until("not all requests were received", || {
+        server.metric(received) >= CLIENTS
+    });
     let more = server.threads().saturating_sub(before);
     assert!(more < 20, "{more} threads wait for the store");
 }

@@ -4,13 +4,11 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
-use std::thread::yield_now;
-use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::client::FOREVER;
 use crate::server::Server;
+use crate::server::wait_until;
 
 #[test]
 fn a_server_whose_log_is_on_a_full_disk_serves_on() {
@@ -21,11 +19,9 @@ fn a_server_whose_log_is_on_a_full_disk_serves_on() {
     for (text, is_stale) in [("name=", "1"), (&*tokens, "0")] {
         fs::write(server.path("tokens"), text).unwrap();
         let stale = format!("randflake_serve_tokens_stale {is_stale}\n");
-        let begun = Instant::now();
-        while !server.get_as(&token, "/metrics").text().contains(&stale) {
-            assert!(begun.elapsed() < FOREVER, "not {stale}");
-            yield_now();
-        }
+        wait_until(&format!("not {stale}"), || {
+            server.get_as(&token, "/metrics").text().contains(&stale)
+        });
     }
     assert_eq!(server.get_as(&token, "/v1/ids").status, 200);
     kill_process(Pid::from_child(&server.process), Signal::TERM).unwrap();

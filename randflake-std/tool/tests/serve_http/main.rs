@@ -9,10 +9,8 @@
 
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
-mod client;
 mod connections;
 mod description;
-mod explain;
 mod leases;
 #[cfg(target_os = "linux")]
 mod log_lines;

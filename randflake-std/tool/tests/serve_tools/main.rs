@@ -13,9 +13,6 @@
 mod aged_store;
 mod alerts;
 mod checkers;
-#[expect(dead_code, reason = "other tests do more with answers")]
-#[path = "../serve_http/client.rs"]
-mod client;
 mod page;
 mod schema;
 #[expect(dead_code, reason = "other tests do more to servers")]

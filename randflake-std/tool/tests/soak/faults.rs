@@ -13,11 +13,11 @@ use randflake_std::segment::{self, CounterError};
 use tempfile::TempDir;
 
 use crate::fleet::Fleet;
+use crate::runs::namespace;
 use crate::schedule::Fault::{
     self, AnotherPromoted, DataLost, EngineKilled, EngineSuspended, FilesRemoved, FilesRestored,
     FolderMoved, HoldersSuspended, NetworkFails, ServeKilled, ServeSuspended, WallClockJumps,
 };
-use crate::spaces::namespace;
 use crate::stage::{ServerStage, Stage};
 
 const HOUR_MS: i64 = 3_600_000;

@@ -16,7 +16,7 @@ use randflake_std::{AnyLayout, Builder, Feistel53, GenerateError, Handle, Permut
 
 use crate::ledger::{BULK, Ledger};
 use crate::planted;
-use crate::spaces::{
+use crate::runs::{
     Dense, Dense53, Source, TAGGED_NAMESPACE, namespace, namespace53, secret53, secret64,
     tagged_namespace,
 };

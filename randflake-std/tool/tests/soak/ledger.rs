@@ -18,8 +18,8 @@ use std::time::Instant;
 
 use randflake_std::Id;
 
+use crate::runs::Space;
 use crate::runs::{Entries, RUN_BYTES, Run, append, append_run};
-use crate::spaces::Space;
 
 /// Ids of one call.
 pub(crate) const BULK: usize = 1 << 14;

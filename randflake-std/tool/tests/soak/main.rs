@@ -14,37 +14,36 @@
     reason = "a test fails by panicking; the figures are for people"
 )]
 
-mod clients;
 mod faults;
 mod figures;
 mod fleet;
 mod issuer;
 mod ledger;
 mod planted;
-mod rounds;
 mod runs;
 mod schedule;
-mod spaces;
 mod stage;
-mod usage;
 
+use core::any::Any;
+use core::panic::AssertUnwindSafe;
 use core::time::Duration;
-use std::env;
-use std::fs;
+use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+use std::{env, fs};
 
+use faults::{Happened, Operator, store_answer};
+use figures::Figures;
+use fleet::{Fleet, Plan};
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
-use libtest_mimic::{Arguments, Failed, Trial};
-
-use faults::Operator;
-use fleet::{Fleet, Plan};
 use issuer::Order;
-use rounds::{Rounds, round};
+use libtest_mimic::{Arguments, Failed, Trial};
+use runs::{Repeats, repeats};
 use schedule::{
-    Fault, LEAST_MINUTES, LONG_TTL, SHORT_TTL, STORES, Store, WITH_LONG_LEASES, least_seconds,
-    round_seconds,
+    FAULTS, Fault, LEAST_MINUTES, LONG_TTL, SHORT_TTL, STORES, Store, WITH_LONG_LEASES,
+    least_seconds, round_seconds,
 };
 use stage::{EtcdStage, Service, SqliteStage, Stage, StaticStage, mariadb};
 
@@ -71,35 +70,17 @@ fn stage(store: Store) -> Box<dyn Stage> {
 }
 
 const PLANTED: [(&str, fn()); 8] = [
+    ("repeats_of_a_set", runs::repeats_are_those_of_a_set),
+    ("one_id_twice", planted::one_id_twice),
+    ("across_two_machines", planted::across_two_machines),
+    ("a_rule_left_out", planted::a_rule_left_out),
+    ("ids_of_the_killed", planted::ids_of_the_killed),
+    ("a_round_has_every_fault", planted::a_round_has_every_fault),
     (
-        "repeats_are_those_of_a_set",
-        runs::repeats_are_those_of_a_set,
-    ),
-    ("planted::one_id_twice_is_found", planted::one_id_twice),
-    (
-        "planted::runs_across_two_machines_are_found",
-        planted::across_two_machines,
-    ),
-    (
-        "planted::a_rule_left_out_is_found",
-        planted::a_rule_left_out,
-    ),
-    (
-        "planted::ids_of_the_killed_are_compared",
-        planted::ids_of_the_killed,
-    ),
-    (
-        "planted::a_round_has_every_fault_of_its_store",
-        planted::a_round_has_every_fault,
-    ),
-    (
-        "planted::a_fault_that_never_happened_fails_by_name",
+        "a_fault_never_happened",
         planted::a_fault_that_never_happened,
     ),
-    (
-        "planted::repeats_before_a_panic_are_found",
-        planted::repeats_before_a_panic,
-    ),
+    ("repeats_before_a_panic", planted::repeats_before_a_panic),
 ];
 
 fn main() -> ExitCode {
@@ -125,7 +106,7 @@ fn main() -> ExitCode {
         }));
     }
     trials.extend(PLANTED.map(|(name, planted)| {
-        Trial::test(name, move || {
+        Trial::test(format!("planted::{name}"), move || {
             planted();
             Ok(())
         })
@@ -141,7 +122,7 @@ fn main() -> ExitCode {
             soak(store, name, Plan::full(ttl), share(store, minutes))
         })
     }));
-    usage::watch();
+    figures::watch();
     let mut arguments = Arguments::from_args();
     // The short form mostly waits.
     arguments.test_threads = Some(if is_short {
@@ -185,4 +166,149 @@ fn share(store: Store, minutes: u32) -> Duration {
 
 fn seconds(seconds: u32) -> Duration {
     Duration::from_secs(seconds.into())
+}
+
+/// Faults of a round on a store.
+pub(crate) fn round(store: Store) -> Vec<Fault> {
+    let faults = FAULTS.iter().map(|(fault, _)| *fault);
+    faults.filter(|fault| fault.belongs_to(store)).collect()
+}
+
+/// Which faults happen on a store, and for how long.
+pub(crate) struct Rounds<'a> {
+    /// The store's name.
+    pub(crate) name: &'a str,
+    /// Faults of a round.
+    pub(crate) faults: &'a [Fault],
+    /// Whole rounds happen while there is time for another; one happens in any case.
+    pub(crate) time: Duration,
+    /// Without a fault but the kills, before each.
+    pub(crate) calm: Duration,
+}
+
+impl<'a> Rounds<'a> {
+    /// One of these faults, without much time between them.
+    pub(crate) const fn short(name: &'a str, faults: &'a [Fault]) -> Self {
+        Self {
+            name,
+            faults,
+            time: Duration::ZERO,
+            calm: Duration::from_secs(1),
+        }
+    }
+
+    /// As many as there is time for.
+    pub(crate) const fn long(name: &'a str, faults: &'a [Fault], time: Duration) -> Self {
+        Self {
+            name,
+            faults,
+            time,
+            calm: Duration::from_secs(schedule::CALM as u64),
+        }
+    }
+
+    /// Lets them happen, ends the fleet, and compares all that it has issued. `happen` causes a fault, as
+    /// [`Fault::happen`] does.
+    pub(crate) fn run(
+        &self,
+        mut fleet: Fleet,
+        stage: &mut dyn Stage,
+        happen: impl Fn(Fault, &mut Fleet, &mut dyn Stage) -> Result<(), String>,
+    ) -> Verdict {
+        let mut happened = Happened::new();
+        let mut refused = Vec::new();
+        let begun = Instant::now();
+        // A server that does not start, or a store that answers with an error, panics. The ids are still there.
+        let rounds = catch_unwind(AssertUnwindSafe(|| {
+            self.go_on(&mut fleet, stage, &happen, &mut happened, &mut refused)
+        }));
+        let stopped = rounds.unwrap_or_else(|panic| Err(message(&*panic)));
+        let time = begun.elapsed();
+        let issued = fleet.end();
+        let repeats = repeats(&issued);
+        let mut problems = Vec::new();
+        if repeats.ids > 0 {
+            problems.push(format!("{} ids repeat: {:#?}", repeats.ids, repeats.told));
+        }
+        if let Err(why) = stopped {
+            problems.push(format!("stopped after {} s: {why}", time.as_secs()));
+        }
+        problems.extend(self.missing(&happened));
+        problems.extend(refused);
+        let unread = issued
+            .iter()
+            .filter_map(|issued| issued.entries.unread.clone());
+        problems.extend(unread);
+        if fleet.failed_threads > 0 {
+            problems.push(format!("{} threads have panicked", fleet.failed_threads));
+        }
+        Verdict {
+            figures: Figures::of(self.name, time, &fleet, &issued, happened, &repeats),
+            repeats,
+            problems,
+        }
+    }
+
+    fn go_on(
+        &self,
+        fleet: &mut Fleet,
+        stage: &mut dyn Stage,
+        happen: impl Fn(Fault, &mut Fleet, &mut dyn Stage) -> Result<(), String>,
+        happened: &mut Happened,
+        refused: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let mut operator = Operator::default();
+        fleet.wait_for_ids()?;
+        let (begun, mut longest) = (Instant::now(), Duration::ZERO);
+        loop {
+            let round = Instant::now();
+            for fault in self.faults {
+                fleet.pass(self.calm);
+                match happen(*fault, fleet, stage) {
+                    Ok(()) => *happened.entry(*fault).or_default() += 1,
+                    Err(why) => refused.push(format!("{fault:?} could not happen: {why}")),
+                }
+                fleet.pass_leases();
+                let looked_after = operator.look_after(stage, fleet.plan.ttl);
+                let gone_on = looked_after.and_then(|()| fleet.wait_for_ids());
+                gone_on.map_err(|why| {
+                    let answer = store_answer(stage, fleet.plan.ttl);
+                    format!("after {fault:?}: {why}; the store: {answer}")
+                })?;
+                let (seconds, ids) = (begun.elapsed().as_secs(), fleet.ids());
+                println!("{}: {seconds} s: {fault:?}, {ids} ids", self.name);
+            }
+            longest = longest.max(round.elapsed());
+            if begun.elapsed() + longest > self.time {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Faults that never happened.
+    fn missing(&self, happened: &Happened) -> Vec<String> {
+        let never = |fault: &Fault| happened.get(fault).is_none_or(|times| *times == 0);
+        let faults = FAULTS
+            .iter()
+            .filter(|(fault, _)| self.faults.contains(fault));
+        faults
+            .filter(|(fault, _)| never(fault))
+            .map(|(_, name)| format!("{name}: 0 times"))
+            .collect()
+    }
+}
+
+/// What the rounds have shown.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) figures: Figures,
+    pub(crate) repeats: Repeats,
+    /// Each fails the soak.
+    pub(crate) problems: Vec<String>,
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("panic: {}", text.unwrap_or_default())
 }

@@ -12,11 +12,11 @@ use crate::faults::Operator;
 use crate::fleet::{Fleet, Plan};
 use crate::issuer::Way;
 use crate::ledger::BULK;
-use crate::rounds::{Rounds, round};
 use crate::runs::{Issued, Repeats, Run, repeats};
 use crate::schedule::Fault::{self, ServeKilled, WallClockJumps};
 use crate::schedule::{FAULTS, STORES, Store};
 use crate::stage::SqliteStage;
+use crate::{Rounds, round};
 
 const TIME: Duration = Duration::from_secs(4);
 const TTL: Duration = Duration::from_secs(3);

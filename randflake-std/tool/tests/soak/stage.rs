@@ -15,7 +15,7 @@ use harness::template;
 use randflake_std::lease::Namespace;
 use tempfile::TempDir;
 
-use crate::spaces::namespaces;
+use crate::runs::namespaces;
 
 /// Where leases are kept.
 pub(crate) trait Stage {

@@ -43,6 +43,13 @@ impl Sample {
         self.codec.layout()
     }
 
+    /// Bits that belong to a field.
+    pub(crate) fn field_bits(&self) -> u64 {
+        let fields = self.spec().fields().bit_fields();
+        let used = fields.into_iter().filter(|field| field.bits > 0);
+        used.fold(0, |bits, field| bits | field.max() << field.shift)
+    }
+
     pub(crate) fn is_encrypted(&self) -> bool {
         self.codec.permutation().is_some()
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use super::list;
-use crate::client::Answer;
+use crate::server::Answer;
 use crate::server::Server;
 use crate::told;
 

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use super::Stream;
 use super::number;
-use super::stream::Stream;
 use crate::server::Server;
 use crate::told;
 

@@ -22,17 +22,7 @@ fn its_tests_pass_where_they_apply() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve_tools/checkers");
     fs::copy(here.join("redis_py.py"), suite.join("checker.py")).unwrap();
     let output = Command::new(told("RANDFLAKE_CHECKERS_PYTHON"))
-        .args([
-            "-m",
-            "pytest",
-            "tests",
-            "-p",
-            "checker",
-            "-q",
-            "--timeout",
-            "300",
-            "--tb=line",
-        ])
+        .args("-m pytest tests -p checker -q --timeout 300 --tb=line".split(' '))
         .args(["-p", "no:cacheprovider", "-o", "asyncio_mode=auto"])
         .args(["--redis-url", &format!("redis://127.0.0.1:{port}/0")])
         .args(["--redis-mod-url", "redis://127.0.0.1:9/0"])

@@ -19,25 +19,12 @@ struct Calls {
 }
 
 /// Words before a parenthesis that call no function, or one of the grammar's own, which has no name to be taken.
-const GRAMMAR: &[&str] = &[
-    "and", "any", "as", "bit", "check", "coalesce", "else", "exists", "extract", "from",
-    "greatest", "if", "in", "key", "least", "not", "on", "or", "return", "rows", "select", "table",
-    "then", "to", "unique", "values", "when", "where",
-];
+const GRAMMAR: &str = "and any as bit check coalesce else exists extract from greatest if in key least not on or return rows select table then to unique values when where";
 /// Words that stand for an operator, which is looked for in the `search_path`.
 const OPERATOR_WORDS: &[&str] = &["between", "ilike", "like", "nullif", "similar"];
 /// Types with names in `pg_catalog` only; the grammar itself has `bigint`, `boolean`, `integer`, `interval` and others.
-const TYPES: &[&str] = &[
-    "bytea",
-    "regclass",
-    "regnamespace",
-    "regproc",
-    "regprocedure",
-    "regrole",
-    "text",
-    "timestamptz",
-    "uuid",
-];
+const TYPES: &str =
+    "bytea regclass regnamespace regproc regprocedure regrole text timestamptz uuid";
 /// Words before a `=` that compares nothing.
 const SETTINGS: &[&str] = &["detail", "hint", "message", "search_path"];
 
@@ -66,7 +53,10 @@ fn calls(text: &str) -> Calls {
                     let (schema, name) = word.rsplit_once('.').unwrap_or(("", word));
                     let is_call = after == Some(&Token::Other('('))
                         && !matches!(before, Some(Token::Word(word)) if word.eq_ignore_ascii_case("as"));
-                    if is_call && !GRAMMAR.contains(&&*lower) && name != "OPERATOR" {
+                    if is_call
+                        && !GRAMMAR.split(' ').any(|word| word == lower)
+                        && name != "OPERATOR"
+                    {
                         if schema == "pg_catalog" {
                             calls.functions.insert(name.to_owned());
                         } else if schema.is_empty() {
@@ -79,7 +69,7 @@ fn calls(text: &str) -> Calls {
                     let is_case_of =
                         lower == "case" && after.is_some_and(|after| *after != Token::Word("WHEN"));
                     let is_list = lower == "in" && after == Some(&Token::Other('('));
-                    let is_type = is_body && TYPES.contains(&&*lower);
+                    let is_type = is_body && TYPES.split(' ').any(|name| name == lower);
                     if OPERATOR_WORDS.contains(&&*lower)
                         || is_distinct_from
                         || is_case_of
@@ -344,26 +334,7 @@ fn overloads(
     schema: &str,
 ) -> String {
     // Of an operator, both sides; of a function up to three arguments, as those of PostgreSQL have.
-    const TYPES: &[&str] = &[
-        "bigint",
-        "integer",
-        "smallint",
-        "numeric",
-        "double precision",
-        "text",
-        "boolean",
-        "timestamptz",
-        "timestamp",
-        "interval",
-        "bit",
-        "uuid",
-        "bytea",
-        "bigint[]",
-        "name",
-        "\"char\"",
-        "oid",
-        "regprocedure",
-    ];
+    const TYPES: &str = "bigint,integer,smallint,numeric,double precision,text,boolean,timestamptz,timestamp,interval,bit,uuid,bytea,bigint[],name,\"char\",oid,regprocedure";
     const OPERATORS: &str = "
         SELECT string_agg(format('CREATE OPERATOR %I.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = %I.%I);',
             $1::text, operator, a, b, $1::text, CASE WHEN operator = ANY ('{<,>,<=,>=,=,<>,~,!~}') THEN 'compares' ELSE 'computes' END), ' ')
@@ -385,10 +356,11 @@ fn overloads(
             $f$ BEGIN RAISE ''taken by %%: %%'', current_user, %L; END $f$;',
             $1::text, proname, list, CASE WHEN is_set THEN 'SETOF bigint' ELSE returns END, concat(proname, '(', list, ')')), ' ')
         FROM known JOIN arguments ON count <= most OR is_variadic WHERE NOT is_aggregate";
+    let types: Vec<_> = TYPES.split(',').collect();
     let mut text = "SET check_function_bodies = off; SET client_min_messages = error;".to_owned();
     for (name, returns) in [("compares", "boolean"), ("computes", "bigint")] {
-        for left in TYPES {
-            for right in TYPES {
+        for left in &types {
+            for right in &types {
                 write!(
                     text,
                     "CREATE FUNCTION {schema}.{name}({left}, {right}) RETURNS {returns} LANGUAGE plpgsql AS
@@ -401,7 +373,7 @@ fn overloads(
     for (question, names) in [(OPERATORS, operators), (FUNCTIONS, functions)] {
         let names: Vec<_> = names.iter().collect();
         text += client
-            .query_one(question, &[&schema, &names, &TYPES])
+            .query_one(question, &[&schema, &names, &types])
             .unwrap()
             .get::<_, &str>(0);
     }
