@@ -10,7 +10,7 @@ use crate::lock::lock;
 use crate::refusal::{Refusal, RefusalKind};
 
 /// How long a refused client is told to wait.
-const RETRY: Duration = Duration::from_secs(1);
+pub(crate) const RETRY: Duration = Duration::from_secs(1);
 
 /// How many connections of a protocol may be open: with a token, or of anybody where none is
 /// needed.

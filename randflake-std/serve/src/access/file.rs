@@ -17,40 +17,9 @@ use randflake_std::date::utc;
 use randflake_std::private_file;
 use randflake_std::unstable::rules::newer;
 
+use super::principal::{Principal, Scope, TokenLine};
 use super::quota::{PerQuota, QuotaKind};
-use super::secret::is_token;
-use super::{Hash, Pattern, Principal, Scope};
-
-/// What is kept of a token.
-#[derive(Clone, Debug)]
-pub struct TokenLine {
-    /// Whose it is.
-    pub name: String,
-    /// Hash of the token.
-    pub hash: Hash,
-    /// What it may be used for.
-    pub scopes: Vec<Scope>,
-    /// In which namespaces.
-    pub namespaces: Vec<Pattern>,
-    /// How many it may take of each in a second, as `ids_per_second` and its like say.
-    pub quotas: PerQuota<Option<NonZeroU64>>,
-    /// When it expires, as time since the Unix epoch.
-    pub until: Option<Duration>,
-    /// Which node ids it may lease, if not all.
-    pub node_ids: Option<RangeInclusive<u32>>,
-}
-
-impl TokenLine {
-    /// What tells it from another one of its name: the beginning of its hash.
-    pub fn id(&self) -> String {
-        self.hash.to_string().chars().take(8).collect()
-    }
-
-    /// Whether it has expired at a time since the Unix epoch.
-    pub fn has_expired(&self, now: Duration) -> bool {
-        self.until.is_some_and(|until| until <= now)
-    }
-}
+use super::secret::{Hash, is_token};
 
 /// The first line of a file, which says its version. A file without it has this version, too.
 pub(crate) const VERSION_LINE: &str = "version=1";

@@ -15,11 +15,9 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use self::file::Tokens;
-pub use self::file::TokensFile;
-pub use self::file::{TokenLine, name, node_ids};
-pub use self::principal::Pattern;
+pub use self::file::{TokensFile, name, node_ids};
 pub(crate) use self::principal::Principal;
-pub use self::principal::Scope;
+pub use self::principal::{Pattern, Scope, TokenLine};
 pub use self::quota::{PerQuota, QuotaKind};
 pub(crate) use self::quota::{Turns, Weight, Work};
 pub use self::secret::{Hash, TokenSecret};

@@ -2,6 +2,7 @@
 //! patterns.
 
 use core::fmt::{self, Display, Formatter};
+use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 use core::time::Duration;
@@ -10,11 +11,40 @@ use std::sync::Arc;
 use randflake_common::date;
 use randflake_std::date::{span, utc};
 
-use super::Hash;
-use super::quota::Turns;
-use super::quota::{Limit, PerQuota, Quota, QuotaKind};
-use super::quota::{Weight, small_per_second};
+use super::quota::{Limit, PerQuota, Quota, QuotaKind, Turns, Weight, small_per_second};
+use super::secret::Hash;
 use crate::refusal::{Refusal, RefusalKind};
+
+/// What is kept of a token.
+#[derive(Clone, Debug)]
+pub struct TokenLine {
+    /// Whose it is.
+    pub name: String,
+    /// Hash of the token.
+    pub hash: Hash,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// In which namespaces.
+    pub namespaces: Vec<Pattern>,
+    /// How many it may take of each in a second, as `ids_per_second` and its like say.
+    pub quotas: PerQuota<Option<NonZeroU64>>,
+    /// When it expires, as time since the Unix epoch.
+    pub until: Option<Duration>,
+    /// Which node ids it may lease, if not all.
+    pub node_ids: Option<RangeInclusive<u32>>,
+}
+
+impl TokenLine {
+    /// What tells it from another one of its name: the beginning of its hash.
+    pub fn id(&self) -> String {
+        self.hash.to_string().chars().take(8).collect()
+    }
+
+    /// Whether it has expired at a time since the Unix epoch.
+    pub fn has_expired(&self, now: Duration) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+}
 
 /// Principal of a client: the owner of a token, or anybody where none is needed.
 #[derive(Debug)]
@@ -38,7 +68,7 @@ pub(crate) struct Principal {
 }
 
 impl Principal {
-    pub(crate) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
+    pub(crate) fn new(line: TokenLine, before: Option<&Self>) -> Self {
         let quota = |limit: Option<Limit>, used: Option<&Arc<Quota>>| {
             let limit = limit?;
             // With another limit the old state means other amounts: then a full bucket begins.

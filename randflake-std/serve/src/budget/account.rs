@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::MemoryBudget;
 use super::permit::{Permit, Pools};
-use super::{MemoryBudget, RETRY};
 use crate::access::{Hash, Principal};
 use crate::lock::lock;
-use crate::places::{ConnectionPlace, Places, client_of};
+use crate::places::{ConnectionPlace, Places, RETRY, client_of};
 use crate::refusal::{Refusal, RefusalKind};
 
 /// How long a request waits for memory: less than a client's usual time limit, so that it learns

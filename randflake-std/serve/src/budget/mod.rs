@@ -13,7 +13,6 @@ mod guests;
 mod permit;
 
 use core::net::IpAddr;
-use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -28,8 +27,6 @@ pub(crate) use self::permit::Permit;
 
 /// What guests may hold of the budget: a part of so many.
 const GUEST_PART: usize = 8;
-/// How long a refused client is told to wait.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// Limits of memory in bytes.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::RETRY;
 use crate::counters::Count;
+use crate::places::RETRY;
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Unit of a pool: its semaphore counts in 32 bits.

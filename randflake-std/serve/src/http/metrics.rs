@@ -12,8 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use tokio::time::timeout;
 
-use super::App;
-use super::request::ApiRequest;
+use super::request::{ApiRequest, App};
 use crate::access::{Principal, Scope, Weight};
 use crate::counters::{AnswerTimes, Answers};
 use crate::counters::{Connections, Counters};

@@ -49,7 +49,7 @@ use self::body::{BodyMemory, IdleLimit, StallLimit};
 use self::dashboard::Dashboards;
 use self::files::FILES;
 use self::metrics::Recorded;
-use self::request::LoggedRequest;
+use self::request::{App, LoggedRequest};
 use super::access::Access;
 use super::budget::{Account, MemoryBudget};
 use super::listen::{Protocol, Stopping, Stream, stopped};
@@ -91,16 +91,6 @@ async fn close(mut stream: Stream, may_send: bool) -> io::Result<()> {
         copy(&mut stream, &mut sink()).await?;
     }
     Ok(())
-}
-
-/// State shared by all handlers.
-struct App {
-    service: Arc<Service>,
-    memory: Arc<MemoryBudget>,
-    dashboards: Dashboards,
-    /// Where leases are kept, to show.
-    store: String,
-    ticket_key: Option<Arc<Secret>>,
 }
 
 /// Routes of all paths.

@@ -18,13 +18,24 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Method, StatusCode, Version};
 use axum::response::Response;
+use randflake_std::Secret;
 
-use super::App;
+use super::dashboard::Dashboards;
 use crate::access::{Principal, Scope, Weight};
-use crate::budget::Account;
+use crate::budget::{Account, MemoryBudget};
 use crate::log::{self, LogEntry};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{Service, digits};
+
+/// State shared by all handlers.
+pub(super) struct App {
+    pub(super) service: Arc<Service>,
+    pub(super) memory: Arc<MemoryBudget>,
+    pub(super) dashboards: Dashboards,
+    /// Where leases are kept, to show.
+    pub(super) store: String,
+    pub(super) ticket_key: Option<Arc<Secret>>,
+}
 
 /// What every handler of the interface is given.
 pub(super) struct ApiRequest {

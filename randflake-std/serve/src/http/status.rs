@@ -16,10 +16,9 @@ use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Health, Lease};
 use serde::Serialize;
 
-use super::App;
 use super::body::Json;
 use super::dashboard::Dashboard;
-use super::request::{ApiRequest, Parameters, identify};
+use super::request::{ApiRequest, App, Parameters, identify};
 use crate::access::{Scope, Weight};
 use crate::incidents::{REPAIR, remedy};
 use crate::refusal::{Refusal, RefusalKind};

@@ -117,8 +117,7 @@ impl Listener {
             // most.
             let cost = self.cost(P::COST);
             let (account, closed) = Account::open(&self.memory, &self.places, peer, cost);
-            let (protocol, tls) = (protocol.clone(), self.tls.clone());
-            let stopping = stopping.clone();
+            let (protocol, tls, stopping) = (protocol.clone(), self.tls.clone(), stopping.clone());
             open.spawn(async move {
                 tokio::select! {
                     // Made here: a future that is moved takes its room twice.
