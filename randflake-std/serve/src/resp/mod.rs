@@ -2,7 +2,7 @@
 //!
 //! A connection reads what is there, answers all of it with one write, and waits no longer than is
 //! good. Each module uses those before it: `parse` and `reply` know the protocol, `session` has a
-//! client's state, `general`, `ids`, `leases` and `transaction` execute commands, and `dispatch`
+//! client's state and transaction, `general`, `ids` and `leases` execute commands, and `dispatch`
 //! has their table.
 
 mod dispatch;

@@ -9,8 +9,7 @@ use axum::http::{HeaderMap, Method, Request};
 use randflake_std::Id;
 use serde_json::Value;
 
-use super::client::{Client, SEEN};
-use super::world::World;
+use super::world::{Client, SEEN, World};
 use crate::http::files::FILES;
 
 /// Statuses that are the server's own.

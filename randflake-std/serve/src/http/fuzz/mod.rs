@@ -6,17 +6,15 @@
 //! headers, an empty line, the body.
 
 mod checks;
-mod client;
 mod world;
 
 use core::cell::RefCell;
 
 use axum::body::Body;
-use axum::http::request::{Builder, Parts};
+use axum::http::request::Parts;
 use axum::http::{Method, Request, Uri};
 
-use client::Client;
-use world::World;
+use self::world::{Client, World};
 
 /// The request, if it is one that the HTTP library would hand over.
 fn read(text: &[u8], client: Client) -> Option<(Parts, Request<Body>)> {
@@ -31,24 +29,9 @@ fn read(text: &[u8], client: Client) -> Option<(Parts, Request<Body>)> {
         let colon = line.iter().position(|&byte| byte == b':')?;
         request = request.header(&line[..colon], line[colon + 1..].trim_ascii());
     }
-    let request = finish(request, client, body.to_vec())?;
+    let request = client.finish(request, body.to_vec())?;
     let (parts, body) = request.into_parts();
     Some((parts.clone(), Request::from_parts(parts, body)))
-}
-
-fn finish(request: Builder, client: Client, body: Vec<u8>) -> Option<Request<Body>> {
-    let request = match client.token {
-        Some(token) => request.header("authorization", format!("Bearer {token}")),
-        None => request,
-    };
-    let has_host = request
-        .headers_ref()
-        .is_some_and(|headers| headers.contains_key("host"));
-    let request = match has_host {
-        true => request,
-        false => request.header("host", "localhost"),
-    };
-    request.body(Body::from(body)).ok()
 }
 
 thread_local! {

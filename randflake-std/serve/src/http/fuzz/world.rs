@@ -1,4 +1,4 @@
-//! A server on stores in memory.
+//! A server on stores in memory, and its clients with their rights.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, process};
 
 use axum::body::{Body, to_bytes};
+use axum::http::request::Builder;
 use axum::http::{HeaderMap, Request};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
@@ -15,8 +16,6 @@ use randflake_std::{Id, Secret};
 use serde_json::Value;
 use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 
-use super::client::{Client, HIDDEN, SEEN, TOKENS};
-use super::finish;
 use crate::access::{Access, Hash};
 use crate::budget::{MemoryBudget, MemoryLimits};
 use crate::http::Http;
@@ -33,6 +32,73 @@ const LAYOUT: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order(
 ));
 /// What was granted stays granted, and is in the history: so often all begins anew.
 const LIFE: u32 = 20_000;
+
+/// The namespace that all tokens see but one.
+pub(super) const SEEN: &str = "orders";
+/// The namespace that one token sees.
+const HIDDEN: &str = "hidden";
+/// Tokens: who has it, what for, and where. Two more clients have an unknown one and none.
+const TOKENS: [(&str, &str, &str); 5] = [
+    ("ids", "ids", SEEN),
+    ("leases", "leases", SEEN),
+    ("inspect", "inspect", SEEN),
+    ("admin", "admin", SEEN),
+    ("all", "ids,leases,inspect,admin", "*"),
+];
+const UNKNOWN: &str = "unknown";
+
+/// Identity that a request is made with.
+#[derive(Clone, Copy)]
+pub(super) struct Client {
+    pub(super) token: Option<&'static str>,
+    scopes: &'static str,
+    pub(super) sees_all: bool,
+}
+
+impl Client {
+    pub(super) fn of(digit: u8) -> Option<Self> {
+        let nobody = |token| Self {
+            token,
+            scopes: "",
+            sees_all: false,
+        };
+        let number = usize::from(digit.checked_sub(b'0')?);
+        Some(match (number, TOKENS.get(number)) {
+            (_, Some(&(name, scopes, namespaces))) => Self {
+                token: Some(name),
+                scopes,
+                sees_all: namespaces == "*",
+            },
+            (5, None) => nobody(Some(UNKNOWN)),
+            (6, None) => nobody(None),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn has(self, scope: &str) -> bool {
+        self.scopes.split(',').any(|own| own == scope)
+    }
+
+    pub(super) fn sees(self, namespace: &str) -> bool {
+        namespace == SEEN || self.sees_all && namespace == HIDDEN
+    }
+
+    /// Its request, with its token and a host.
+    pub(super) fn finish(self, request: Builder, body: Vec<u8>) -> Option<Request<Body>> {
+        let request = match self.token {
+            Some(token) => request.header("authorization", format!("Bearer {token}")),
+            None => request,
+        };
+        let has_host = request
+            .headers_ref()
+            .is_some_and(|headers| headers.contains_key("host"));
+        let request = match has_host {
+            true => request,
+            false => request.header("host", "localhost"),
+        };
+        request.body(Body::from(body)).ok()
+    }
+}
 
 /// A server, and how many requests it will still answer.
 pub(super) struct World {
@@ -94,7 +160,7 @@ impl World {
     /// A request of the client to which the answer is known.
     pub(super) fn post(&self, client: Client, target: &str, body: &Value) -> (u16, Vec<u8>) {
         let request = Request::post(target).header("content-type", "application/json");
-        let request = finish(request, client, body.to_string().into_bytes());
+        let request = client.finish(request, body.to_string().into_bytes());
         let (status, _, body) = self.ask(request.unwrap());
         (status, body)
     }
