@@ -435,10 +435,10 @@ mod tests {
     fn nothing_is_left_of_a_block_whose_refill_is_refused() {
         let world = World::new(1);
         let mut block = world.block_of(4);
-        world.sequencer.seal();
+        world.sequencer.close();
         let codec = Codec::new(Randflake, Plain);
         let refilled = block.refill(&world.sequencer, &world.budget, &codec, world.now_ns);
-        assert_eq!(refilled, Err(GenerateError::Sealed));
+        assert_eq!(refilled, Err(GenerateError::Closed));
         assert_eq!((block.handed_out(), block.left()), (3, 0));
     }
 }

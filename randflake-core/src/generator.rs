@@ -131,7 +131,7 @@ where
     ///   before the lease, by more than the tolerance;
     /// - [`LeaseOver`](GenerateError::LeaseOver): the time is past the lease, or what the tolerance
     ///   allows to borrow is;
-    /// - [`Sealed`](GenerateError::Sealed): [`seal`](Generator::seal) was called.
+    /// - [`Closed`](GenerateError::Closed): [`close`](Generator::close) was called.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
         let run = self
@@ -173,9 +173,9 @@ where
         self.sequencer.extend(extended, &self.clock)
     }
 
-    /// Stops issuing permanently: see [`Sequencer::seal`].
-    pub fn seal(&self) -> Option<u64> {
-        self.sequencer.seal()
+    /// Stops issuing permanently: see [`Sequencer::close`].
+    pub fn close(&self) -> Option<u64> {
+        self.sequencer.close()
     }
 
     /// Takes an id apart, for debugging: see [`Codec`].
@@ -213,7 +213,7 @@ where
 /// # Errors
 ///
 /// When none has an id: of the members' errors the one that passes soonest, else one that is not
-/// [`Sealed`](GenerateError::Sealed) if there is any. A pool without members answers
+/// [`Closed`](GenerateError::Closed) if there is any. A pool without members answers
 /// [`LeaseOver`](GenerateError::LeaseOver).
 #[inline]
 pub fn first_ready_within<M, W: AtomicWord, T>(

@@ -81,8 +81,7 @@ pub use word::{AtomicWord, ConstWord, LocalWord};
 pub mod internal {
     pub use crate::block::{Block, BlockBudget};
     pub use crate::generator::{Strict, Tolerance, first_ready_within};
-    pub use crate::segment::SegmentLength;
-    pub use crate::segment::buffer::{PutError, SegmentBuffer};
+    pub use crate::segment::buffer::{PutError, SegmentBuffer, SegmentLength};
     pub use crate::sequencer::Run;
     pub use crate::word::Word;
 }

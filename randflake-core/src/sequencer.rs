@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(128)))]
 pub struct Sequencer<L, W> {
-    /// The next position not issued yet, or [`sealed`].
+    /// The next position not issued yet, or [`closed`].
     next: W,
     /// Number of ticks of the lease; only grows.
     length: W,
@@ -68,7 +68,7 @@ fn sequence<V: Word>(spec: LayoutSpec, position: V) -> u32 {
 }
 
 /// All ones: [`max_length`] keeps every position below.
-const fn sealed<V: Word>() -> V {
+const fn closed<V: Word>() -> V {
     V::MAX
 }
 
@@ -84,7 +84,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// 32,767 seconds of the Randflake layout (9.1 hours).
     pub fn new(lease: Lease<L>) -> Result<Self, LeaseError> {
         let spec = lease.layout().spec();
-        // Refused here, once, so that positions never wrap and all ones stay free for `sealed`.
+        // Refused here, once, so that positions never wrap and all ones stay free for `closed`.
         let max = max_length::<W::Value>(spec.sequence_bits());
         if lease.ticks() > max {
             return Err(LeaseError::TooLong {
@@ -144,11 +144,11 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             // the word moved on by others and reads both again, so an old reading is never mistaken
             // for a clock that went back.
             let next = self.next.load();
-            // A sealed sequencer says so even without a clock: waiting for the clock would be in
+            // A closed sequencer says so even without a clock: waiting for the clock would be in
             // vain.
             let Some(now) = clock.now() else {
-                return Err(if next == sealed() {
-                    GenerateError::Sealed
+                return Err(if next == closed() {
+                    GenerateError::Closed
                 } else {
                     GenerateError::ClockUnknown
                 });
@@ -158,7 +158,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             let mut position = next;
             let mut elapsed = next.shr(spec.sequence_bits());
             if !LeaseStart::IS_KNOWN
-                // A sealed word leaves the fast path here too: its tick is past every length.
+                // A closed word leaves the fast path here too: its tick is past every length.
                 || elapsed >= self.length.load()
                 || !self
                     .start
@@ -196,8 +196,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         step(self.spec(), next, now, &terms).map_err(|refusal| {
             // Asked only after a refusal. `step` refuses all ones whatever the clock shows, so ids
             // do not pay for this comparison.
-            if next == sealed() {
-                GenerateError::Sealed
+            if next == closed() {
+                GenerateError::Closed
             } else {
                 explain(self.spec(), refusal, next, now, terms)
             }
@@ -224,7 +224,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// - [`Foreign`](ExtendError::Foreign): another layout, node id or start;
     /// - [`TooLong`](ExtendError::TooLong): the word cannot count its ticks, see
     ///   [`new`](Sequencer::new);
-    /// - [`Sealed`](ExtendError::Sealed): [`seal`](Sequencer::seal) was called;
+    /// - [`Closed`](ExtendError::Closed): [`close`](Sequencer::close) was called;
     /// - [`ClockUnknown`](ExtendError::ClockUnknown): the clock has no time yet;
     /// - [`Expired`](ExtendError::Expired): by the clock, the lease has expired.
     pub fn extend(&self, extended: Lease<L>, clock: &impl Clock) -> Result<(), ExtendError> {
@@ -248,10 +248,10 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         let new_length = W::Value::low_bits_of(extended.ticks());
         loop {
             let length = self.length.load();
-            // Checked in each round: `seal` may come between two tries, and a sealed lease may be
+            // Checked in each round: `close` may come between two tries, and a closed lease may be
             // released and granted to another holder.
-            if self.next.load() == sealed() {
-                return Err(ExtendError::Sealed);
+            if self.next.load() == closed() {
+                return Err(ExtendError::Closed);
             }
             let Some(now) = clock.now() else {
                 return Err(ExtendError::ClockUnknown);
@@ -274,16 +274,16 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// issued: the lease may be released from there on, the lease's start if it was not used at
     /// all.
     ///
-    /// `None` when it was sealed before.
-    pub fn seal(&self) -> Option<u64> {
+    /// `None` when it was closed before.
+    pub fn close(&self) -> Option<u64> {
         loop {
             let next = self.next.load();
-            if next == sealed() {
+            if next == closed() {
                 return None;
             }
             // By the word that issuing exchanges: an id was either taken before, and its tick
             // counts as used, or it is never issued.
-            if self.next.compare_exchange(next, sealed()) {
+            if self.next.compare_exchange(next, closed()) {
                 // The tick of the last id counts as used, even if only one id of it was issued.
                 let used = next.previous().map_or(0, |last| {
                     let elapsed: u64 = last.shr(self.spec().sequence_bits()).into();
@@ -295,12 +295,12 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     }
 
     /// The tick and sequence after the last id: sequence 0 of the lease's first tick when nothing
-    /// was issued, and of a later one when the tick before it was used up. `None` when sealed.
+    /// was issued, and of a later one when the tick before it was used up. `None` when closed.
     pub fn position(&self) -> Option<(u64, u32)> {
         let next = self.next.load();
         let spec = self.spec();
         let elapsed = next.shr(spec.sequence_bits()).into();
-        (next != sealed()).then(|| (self.start().saturating_add(elapsed), sequence(spec, next)))
+        (next != closed()).then(|| (self.start().saturating_add(elapsed), sequence(spec, next)))
     }
 
     /// Number of ids that a tick has left, less one.

@@ -94,7 +94,7 @@ fn last_tick<V>(spec: LayoutSpec, now: Duration, terms: &StepTerms<V>) -> Option
 }
 
 /// The most ticks that a lease may have: the position after the lease fits the word, and is not all
-/// ones, which mean "sealed". It is 0 when one tick's sequences are too many for the word.
+/// ones, which mean "closed". It is 0 when one tick's sequences are too many for the word.
 #[inline]
 pub(crate) fn max_length<V: Word>(sequence_bits: u32) -> u64 {
     let max_position = V::MAX.into().saturating_sub(1);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn longest_lease_leaves_room_for_the_seal() {
+    fn longest_lease_leaves_room_for_closed() {
         for sequence_bits in 0..=31 {
             let after = max_length::<u32>(sequence_bits) << sequence_bits;
             assert!(after < u64::from(u32::MAX), "{sequence_bits}");

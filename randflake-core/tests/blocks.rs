@@ -156,7 +156,7 @@ fn block_takes_nothing_outside_of_the_lease() {
     assert_eq!(world.next(&mut block, 0, true), None, "after the lease");
     world.now_ns -= 1;
     assert!(world.next(&mut block, 0, true).is_some());
-    world.sequencers[0].0.seal();
+    world.sequencers[0].0.close();
     assert_eq!(world.next(&mut block, 0, true), None);
 }
 

@@ -124,9 +124,9 @@ fn a_tolerance_lets_a_buffer_cross_ticks() {
 fn an_empty_buffer_consumes_nothing_and_is_no_error() {
     let clock = clock();
     let generator = generator::<AtomicU64>(&clock);
-    generator.seal();
+    generator.close();
     assert_eq!(generator.fill(&mut []), Ok(0));
-    assert_eq!(generator.fill(&mut [NONE]), Err(GenerateError::Sealed));
+    assert_eq!(generator.fill(&mut [NONE]), Err(GenerateError::Closed));
 }
 
 #[test]

@@ -135,14 +135,14 @@ fn members_outside_their_lease_are_passed_over() {
     assert_eq!(node_ids(&pool), [1, 1]);
     clock.set_unix_ms(125_000);
     assert_eq!(node_ids(&pool), [3, 3]);
-    assert_eq!(pool.members[2].seal(), Some(126));
+    assert_eq!(pool.members[2].close(), Some(126));
     clock.set_unix_ms(126_000);
     let (issued, error) = drain(&pool);
     assert_eq!(issued, []);
     assert_eq!(
         error,
         GenerateError::LeaseOver { since_ms: 16_000 },
-        "rather than sealed"
+        "rather than closed"
     );
 }
 
@@ -158,26 +158,26 @@ fn a_pool_knows_no_more_than_its_clock_and_members() {
         Err(GenerateError::LeaseOver { since_ms: 0 })
     );
     for sequencer in &two.members {
-        assert_eq!(sequencer.seal(), Some(0));
+        assert_eq!(sequencer.close(), Some(0));
     }
-    assert_eq!(two.generate(), Err(GenerateError::Sealed));
+    assert_eq!(two.generate(), Err(GenerateError::Closed));
 }
 
 /// Of the members' errors the pool gives the one that passes soonest, else the least final.
 #[test]
 fn errors_are_combined() {
-    use GenerateError::{ClockBehind, ClockUnknown, LeaseOver, Sealed, SequenceExhausted};
+    use GenerateError::{ClockBehind, ClockUnknown, Closed, LeaseOver, SequenceExhausted};
     let exhausted = |retry_in_ms| SequenceExhausted { retry_in_ms };
     let behind = |behind_ms| ClockBehind { behind_ms };
     let over = |since_ms| LeaseOver { since_ms };
     for (errors, expected) in [
         ([exhausted(5), behind(3), exhausted(4)], behind(3)),
         ([behind(5), over(0), exhausted(5)], behind(5)),
-        ([over(1), Sealed, exhausted(900)], exhausted(900)),
-        ([Sealed, over(1), over(2)], over(1)),
-        ([Sealed, Sealed, over(2)], over(2)),
-        ([Sealed, ClockUnknown, Sealed], ClockUnknown),
-        ([Sealed, Sealed, Sealed], Sealed),
+        ([over(1), Closed, exhausted(900)], exhausted(900)),
+        ([Closed, over(1), over(2)], over(1)),
+        ([Closed, Closed, over(2)], over(2)),
+        ([Closed, ClockUnknown, Closed], ClockUnknown),
+        ([Closed, Closed, Closed], Closed),
     ] {
         // Also with a cursor that is no member's.
         for cursor in [0, 9].map(AtomicU64::new) {
@@ -205,7 +205,7 @@ fn members_are_asked_from_the_last_one_on() {
             if member == ready {
                 Ok(member)
             } else {
-                Err(GenerateError::Sealed)
+                Err(GenerateError::Closed)
             }
         });
         assert_eq!(*asked.borrow(), expected);
@@ -221,9 +221,9 @@ fn members_are_asked_again_only_with_tolerance() {
         let asked = RefCell::new(Vec::new());
         let answer = first_ready_within(&[(); 2], &AtomicU32::new(0), tolerance, |(), ahead| {
             asked.borrow_mut().push(ahead);
-            Err::<(), _>(GenerateError::Sealed)
+            Err::<(), _>(GenerateError::Closed)
         });
-        assert_eq!(answer, Err(GenerateError::Sealed));
+        assert_eq!(answer, Err(GenerateError::Closed));
         assert_eq!(*asked.borrow(), expected);
     }
 }
@@ -241,7 +241,7 @@ fn position_is_that_of_the_next_id() {
     }
     assert!(pool.generate().is_err());
     assert_eq!(member.position(), Some((6, 0)));
-    assert_eq!(member.seal(), Some(6));
+    assert_eq!(member.close(), Some(6));
     assert_eq!(member.position(), None);
 }
 

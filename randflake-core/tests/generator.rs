@@ -1,4 +1,4 @@
-//! A generator at the edges of its lease: begin, end, extend, seal.
+//! A generator at the edges of its lease: begin, end, extend, close.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -57,10 +57,10 @@ with_both_words! {
     a_lease_is_half_open: half_open;
     an_extension_moves_the_end_on: extension;
     a_foreign_or_late_extension_is_refused: refused_extensions;
-    sealing_gives_the_first_unused_tick: sealing;
+    closing_gives_the_first_unused_tick: closing;
     tolerance_is_the_clock_policy: tolerance;
     nothing_is_known_without_a_clock: unknown_clock;
-    a_seal_is_known_without_a_clock: sealed_without_a_clock;
+    a_close_is_known_without_a_clock: closed_without_a_clock;
 }
 
 fn half_open<W: AtomicWord>() {
@@ -145,12 +145,12 @@ fn refused_extensions<W: AtomicWord>() {
     let expired = Err(ExtendError::Expired { since_ms: 1 });
     assert_eq!(extend(lease(100, 110)), expired);
     assert_eq!(extend(lease(100, 102)), expired);
-    assert_eq!(sequencer.seal(), Some(100));
-    assert_eq!(extend(lease(100, 110)), Err(ExtendError::Sealed));
+    assert_eq!(sequencer.close(), Some(100));
+    assert_eq!(extend(lease(100, 110)), Err(ExtendError::Closed));
     assert_eq!(sequencer.lease(), lease(100, 102), "nothing has changed");
 }
 
-fn sealing<W: AtomicWord>() {
+fn closing<W: AtomicWord>() {
     // Issued ids, and the first tick from which on the lease was not used.
     for (issued, unused_from) in [(0, 100), (1, 101), (3, 101), (4, 101), (5, 102), (8, 102)] {
         let clock = ManualClock::at_unix_ms(100_000);
@@ -158,18 +158,18 @@ fn sealing<W: AtomicWord>() {
         for _ in 0..issued {
             sequencer.take(&clock, 1).unwrap();
         }
-        assert_eq!(sequencer.seal(), Some(unused_from), "{issued} issued");
-        assert_eq!(sequencer.seal(), None, "sealed before");
+        assert_eq!(sequencer.close(), Some(unused_from), "{issued} issued");
+        assert_eq!(sequencer.close(), None, "closed before");
         for unix_ms in [0, 100_000, 105_000, 200_000] {
             clock.set_unix_ms(unix_ms);
-            assert_eq!(sequencer.take(&clock, u32::MAX), Err(GenerateError::Sealed));
+            assert_eq!(sequencer.take(&clock, u32::MAX), Err(GenerateError::Closed));
         }
     }
     let clock = ManualClock::at_unix_ms(107_000);
     let sequencer = Sequencer::<Slow, W>::new(lease(100, 110)).unwrap();
     sequencer.take(&clock, 0).unwrap();
     assert_eq!(
-        sequencer.seal(),
+        sequencer.close(),
         Some(108),
         "ticks passed over count as used"
     );
@@ -228,12 +228,12 @@ fn unknown_clock<W: AtomicWord>() {
 }
 
 /// Waiting for the clock would be in vain.
-fn sealed_without_a_clock<W: AtomicWord>() {
+fn closed_without_a_clock<W: AtomicWord>() {
     let clock = ManualClock::unknown();
     let sequencer = Sequencer::<Slow, W>::new(lease(100, 110)).unwrap();
     assert_eq!(sequencer.take(&clock, 0), Err(GenerateError::ClockUnknown));
-    assert_eq!(sequencer.seal(), Some(100));
-    assert_eq!(sequencer.take(&clock, 0), Err(GenerateError::Sealed));
+    assert_eq!(sequencer.close(), Some(100));
+    assert_eq!(sequencer.take(&clock, 0), Err(GenerateError::Closed));
 }
 
 mod width {
@@ -323,7 +323,7 @@ mod width {
             clock.set_unix_ms(unix_ms);
             assert!(generator.generate().is_err());
         }
-        assert_eq!(generator.seal(), Some(32_767));
+        assert_eq!(generator.close(), Some(32_767));
     }
 
     /// Without a sequence each tick has one id, and each position of the word is a tick.
@@ -345,7 +345,7 @@ mod width {
             sequencer.take(&clock, 0),
             Err(GenerateError::LeaseOver { since_ms: 0 })
         );
-        assert_eq!(sequencer.seal(), Some(5 + max));
+        assert_eq!(sequencer.close(), Some(5 + max));
     }
 
     #[test]
@@ -361,7 +361,7 @@ mod width {
         let clock = ManualClock::at_unix_ms(WideSequence::SPEC.unix_ms(max - 1));
         assert_eq!(sequencer.take(&clock, 0), Ok(max - 1));
         assert_eq!(sequencer.take(&clock, 0), Ok(1 << 32 | (max - 1)));
-        assert_eq!(sequencer.seal(), Some(max));
+        assert_eq!(sequencer.close(), Some(max));
         let whole = Lease::new(WideSequence, 0, 0, max + 1).unwrap();
         assert!(Sequencer::<WideSequence, AtomicU64>::new(whole).is_err());
     }

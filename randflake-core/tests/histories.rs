@@ -1,4 +1,4 @@
-//! Random histories of clock jumps, ids, extensions and seals, beside a generator that is written
+//! Random histories of clock jumps, ids, extensions and closes, beside a generator that is written
 //! down as plainly as possible: no position is repeated, none is outside the lease, none is lost.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -56,7 +56,7 @@ enum Step {
     Generate(usize),
     TakeRun(u32),
     Extend(u64),
-    Seal,
+    Close,
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -67,7 +67,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         12 => (1..8_usize).prop_map(Step::Generate),
         4 => (0..6_u32).prop_map(Step::TakeRun),
         2 => (1..=MAX_TICK + 1).prop_map(Step::Extend),
-        1 => Just(Step::Seal),
+        1 => Just(Step::Close),
     ]
 }
 
@@ -75,7 +75,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 struct Model {
     lease: core::ops::Range<u64>,
     last: Option<(u64, u32)>,
-    sealed: bool,
+    closed: bool,
 }
 
 impl Model {
@@ -88,7 +88,7 @@ impl Model {
             Some((tick, sequence)) => (tick, sequence + 1),
         };
         let in_time = tick <= now + u64::from(tolerance);
-        if self.sealed || !in_time || !self.lease.contains(&tick) {
+        if self.closed || !in_time || !self.lease.contains(&tick) {
             return None;
         }
         self.last = Some((tick, sequence));
@@ -97,16 +97,16 @@ impl Model {
 
     fn extend<L: Layout>(&mut self, unix_ms: u64, end: u64) -> bool {
         let end_unix_ms = EPOCH_UNIX_MS + self.lease.end * L::SPEC.tick_ms();
-        let extended = !self.sealed && unix_ms < end_unix_ms;
+        let extended = !self.closed && unix_ms < end_unix_ms;
         if extended {
             self.lease.end = self.lease.end.max(end);
         }
         extended
     }
 
-    fn seal(&mut self) -> Option<u64> {
+    fn close(&mut self) -> Option<u64> {
         let unused_from = self.last.map_or(self.lease.start, |(tick, _)| tick + 1);
-        (!core::mem::replace(&mut self.sealed, true)).then_some(unused_from)
+        (!core::mem::replace(&mut self.closed, true)).then_some(unused_from)
     }
 }
 
@@ -121,7 +121,7 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
     let mut model = Model {
         lease: start..end,
         last: None,
-        sealed: false,
+        closed: false,
     };
     let mut unix_ms = EPOCH_UNIX_MS;
     let mut issued = HashSet::new();
@@ -146,8 +146,8 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
                     if let Ok(raw) = result {
                         prop_assert!(issued.insert(raw), "{} twice", raw);
                     }
-                    let sealed = result == Err(GenerateError::Sealed);
-                    prop_assert_eq!(sealed, model.sealed);
+                    let closed = result == Err(GenerateError::Closed);
+                    prop_assert_eq!(closed, model.closed);
                 }
             }
             // As many as wanted, at least one, that the model issues in one tick.
@@ -184,7 +184,7 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
                 prop_assert_eq!(sequencer.lease().end(), model.lease.end);
             }
             Step::Extend(_) => {}
-            Step::Seal => prop_assert_eq!(sequencer.seal(), model.seal()),
+            Step::Close => prop_assert_eq!(sequencer.close(), model.close()),
         }
     }
     Ok(())

@@ -268,7 +268,7 @@ fn history<L: AnyLayout>(layout: L, permutation: impl Permutation) -> Vec<String
         clock.advance_ms(spec.tick_ms() / 2 + step);
         told.push(format!("{:?}", ids.extend(lease(1_002 + step))));
     }
-    told.push(format!("{:?}", ids.seal()));
+    told.push(format!("{:?}", ids.close()));
     told
 }
 

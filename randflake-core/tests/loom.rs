@@ -239,29 +239,29 @@ fn two_threads_take_runs() {
 }
 
 #[test]
-fn nothing_is_issued_after_seal_returned() {
+fn nothing_is_issued_after_close_returned() {
     explore(PREEMPTIONS, || {
         let world = World::<LoomWord>::new(4);
-        let sealed = Arc::new(AtomicBool::new(false));
+        let closed = Arc::new(AtomicBool::new(false));
         let takers = [1, 2].map(|count| {
-            let (world, sealed) = (Arc::clone(&world), Arc::clone(&sealed));
+            let (world, closed) = (Arc::clone(&world), Arc::clone(&closed));
             thread::spawn(move || {
                 let take = |_| {
-                    let was_sealed = sealed.load(Ordering::Acquire);
+                    let was_closed = closed.load(Ordering::Acquire);
                     let raw = world.take();
-                    assert!(!was_sealed || raw == Err(GenerateError::Sealed));
+                    assert!(!was_closed || raw == Err(GenerateError::Closed));
                     raw.ok()
                 };
                 (0..count).filter_map(take).collect()
             })
         });
         world.tick_on();
-        let unused_from = world.sequencer.seal().unwrap();
-        sealed.store(true, Ordering::Release);
+        let unused_from = world.sequencer.close().unwrap();
+        closed.store(true, Ordering::Release);
         let raws = join(takers, []);
         assert_distinct(&raws);
         assert_eq!(unused_from, raws.last().map_or(0, |&raw| tick(raw) + 1));
-        assert_eq!(world.take(), Err(GenerateError::Sealed));
+        assert_eq!(world.take(), Err(GenerateError::Closed));
     });
 }
 
@@ -305,7 +305,7 @@ fn a_torn_word_is_caught() {
 }
 
 /// Blocks of several threads under every interleaving that loom's memory model allows: taking from
-/// them, and dropping them because the lease was sealed.
+/// them, and dropping them because the lease was closed.
 mod blocks {
     use std::sync::Arc;
 
@@ -333,8 +333,8 @@ mod blocks {
         sequencer: Sequencer<Tiny, LoomWord64>,
         budget: BlockBudget<LoomWord64>,
         codec: Codec<Tiny>,
-        /// How often the lease was sealed.
-        seals: AtomicU64,
+        /// How often the lease was closed.
+        closes: AtomicU64,
         is_closed: AtomicBool,
     }
 
@@ -344,14 +344,14 @@ mod blocks {
                 sequencer: Sequencer::new(Lease::new(Tiny, 0, 0, 9).unwrap()).unwrap(),
                 budget: BlockBudget::new(),
                 codec: Codec::new(Tiny, Plain),
-                seals: AtomicU64::new(0),
+                closes: AtomicU64::new(0),
                 is_closed: AtomicBool::new(false),
             })
         }
 
         fn close(&self) {
-            self.sequencer.seal();
-            self.seals.fetch_add(1, Ordering::AcqRel);
+            self.sequencer.close();
+            self.closes.fetch_add(1, Ordering::AcqRel);
             self.is_closed.store(true, Ordering::Release);
         }
     }
@@ -374,11 +374,11 @@ mod blocks {
 
         fn next(&mut self, world: &World) -> Option<Id> {
             let (taken_at, looks) = (self.taken_at, self.looks);
-            let is_valid = |taken_at| !looks || world.seals.load(Ordering::Acquire) == taken_at;
+            let is_valid = |taken_at| !looks || world.closes.load(Ordering::Acquire) == taken_at;
             if let Some(id) = self.block.take(NOW_NS, || is_valid(taken_at)) {
                 return Some(id);
             }
-            self.taken_at = world.seals.load(Ordering::Acquire);
+            self.taken_at = world.closes.load(Ordering::Acquire);
             let (sequencer, budget) = (&world.sequencer, &world.budget);
             let id = self.block.refill(sequencer, budget, &world.codec, NOW_NS);
             id.ok().filter(|_| is_valid(self.taken_at))

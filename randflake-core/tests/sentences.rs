@@ -223,7 +223,7 @@ fn of_leases_and_tickets() {
             ExtendError::TooLong { ticks: 9, max: 7 },
             "the extension has 9 ticks: the generator's word counts at most 7",
         ),
-        (ExtendError::Sealed, "the generator is sealed"),
+        (ExtendError::Closed, "the generator is closed"),
     ]);
     say(&[
         (
@@ -366,9 +366,9 @@ fn of_generators_and_counters() {
             "the lease expired 9 ms ago",
         ),
         (
-            GenerateError::Sealed,
-            GenerateErrorKind::Sealed,
-            "the generator is sealed",
+            GenerateError::Closed,
+            GenerateErrorKind::Closed,
+            "the generator is closed",
         ),
         (
             GenerateError::Copied,

@@ -1,5 +1,5 @@
 //! Threads that fight for one word, while the clock jumps about and the lease is extended, and
-//! sealed at the end: every id is another one, and inside the lease.
+//! closed at the end: every id is another one, and inside the lease.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,13 +18,13 @@ const RUN_FOR: Duration = Duration::from_millis(if cfg!(miri) { 30 } else { 250 
 const LEASE_TICKS: u64 = 1_000_000;
 const MOST_IDS: usize = if cfg!(miri) { 200 } else { 3_000_000 };
 
-/// Takes raw ids until the lease is sealed, over, or enough are issued.
+/// Takes raw ids until the lease is closed, over, or enough are issued.
 fn take_all(take: impl Fn() -> Result<u64, GenerateError>) -> Vec<u64> {
     let mut raws = Vec::new();
     while raws.len() < MOST_IDS {
         match take() {
             Ok(raw) => raws.push(raw),
-            Err(GenerateError::Sealed) => break,
+            Err(GenerateError::Closed) => break,
             Err(_) => thread::yield_now(),
         }
     }
@@ -61,13 +61,13 @@ fn fight_for_one_word<W: AtomicWord + Sync>(tolerance: u32) {
     let clock = &ManualClock::at_unix_ms(1_288_834_974_657);
     let lease = |end| Lease::new(Snowflake, 1, 0, end).unwrap();
     let sequencer = &Sequencer::<Snowflake, W>::new(lease(10)).unwrap();
-    let sealed = &AtomicBool::new(false);
+    let closed = &AtomicBool::new(false);
     let take = || {
-        let was_sealed = sealed.load(Ordering::SeqCst);
+        let was_closed = closed.load(Ordering::SeqCst);
         let result = sequencer.take(clock, tolerance);
         assert!(
-            !(was_sealed && result.is_ok()),
-            "issued after seal had returned"
+            !(was_closed && result.is_ok()),
+            "issued after close had returned"
         );
         result
     };
@@ -80,8 +80,8 @@ fn fight_for_one_word<W: AtomicWord + Sync>(tolerance: u32) {
             end = (end + 1).min(LEASE_TICKS);
             sequencer.extend(lease(end), clock).unwrap();
         });
-        let unused_from = sequencer.seal().unwrap();
-        sealed.store(true, Ordering::SeqCst);
+        let unused_from = sequencer.close().unwrap();
+        closed.store(true, Ordering::SeqCst);
         let raws = takers.into_iter().flat_map(|taker| taker.join().unwrap());
         (raws.collect::<Vec<_>>(), unused_from)
     });
@@ -127,7 +127,7 @@ fn a_pool_under_threads() {
             .collect();
         jump_about(clock, || assert!(clock.now().is_some()));
         for member in members {
-            member.seal().unwrap();
+            member.close().unwrap();
         }
         let raws = takers.into_iter().flat_map(|taker| taker.join().unwrap());
         raws.collect()

@@ -120,8 +120,8 @@ pub enum ExtendError {
         /// Most ticks that the word can count.
         max: u64,
     },
-    /// The generator was sealed permanently.
-    Sealed,
+    /// The generator was closed permanently.
+    Closed,
 }
 
 impl Display for ExtendError {
@@ -145,7 +145,7 @@ impl Display for ExtendError {
                     "the extension has {ticks} ticks: the generator's word counts at most {max}"
                 )
             }
-            Self::Sealed => f.write_str("the generator is sealed"),
+            Self::Closed => f.write_str("the generator is closed"),
         }
     }
 }

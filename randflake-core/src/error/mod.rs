@@ -31,8 +31,8 @@ pub enum GenerateError {
         /// Time since it expired in milliseconds; 0 if ids were borrowed up to its end.
         since_ms: u64,
     },
-    /// The generator was sealed; it never issues again.
-    Sealed,
+    /// The generator was closed; it never issues again.
+    Closed,
     /// The machine's generation number has changed: another copy of this machine or process may
     /// hold the same leases. Only handles of `randflake-std` return it, until they have acquired
     /// other leases.
@@ -55,8 +55,8 @@ pub enum GenerateErrorKind {
     SequenceExhausted,
     /// The lease has expired; a new one is needed.
     LeaseOver,
-    /// The generator was sealed; it never issues again.
-    Sealed,
+    /// The generator was closed; it never issues again.
+    Closed,
     /// The machine's generation number has changed. See [`GenerateError::Copied`].
     Copied,
     /// This process is a forked child. See [`GenerateError::InForkedChild`].
@@ -74,7 +74,7 @@ impl GenerateError {
             // No time alone cures these: a clock must be set, or another lease or handle taken.
             Self::ClockUnknown
             | Self::LeaseOver { .. }
-            | Self::Sealed
+            | Self::Closed
             | Self::Copied
             | Self::InForkedChild => None,
         }
@@ -104,7 +104,7 @@ impl GenerateError {
             Self::ClockBehind { .. } => GenerateErrorKind::ClockBehind,
             Self::SequenceExhausted { .. } => GenerateErrorKind::SequenceExhausted,
             Self::LeaseOver { .. } => GenerateErrorKind::LeaseOver,
-            Self::Sealed => GenerateErrorKind::Sealed,
+            Self::Closed => GenerateErrorKind::Closed,
             Self::Copied => GenerateErrorKind::Copied,
             Self::InForkedChild => GenerateErrorKind::InForkedChild,
         }
@@ -117,9 +117,9 @@ impl GenerateError {
             (Some(this), Some(other)) => other < this,
             (None, Some(_)) => true,
             (Some(_), None) => false,
-            // A sealed member says nothing of the others: an expired lease, say, is what somebody
+            // A closed member says nothing of the others: an expired lease, say, is what somebody
             // can do something about.
-            (None, None) => matches!(self, Self::Sealed),
+            (None, None) => matches!(self, Self::Closed),
         };
         if other_is_sooner { other } else { self }
     }
@@ -144,7 +144,7 @@ impl Display for GenerateError {
             // Borrowed up to the end: by the clock it has not expired yet.
             Self::LeaseOver { since_ms: 0 } => f.write_str("the lease has expired"),
             Self::LeaseOver { since_ms } => write!(f, "the lease expired {since_ms} ms ago"),
-            Self::Sealed => f.write_str("the generator is sealed"),
+            Self::Closed => f.write_str("the generator is closed"),
             Self::Copied => f.write_str(
                 "the generation number has changed, so a copy of this process may have the same leases: others \
                  are being acquired",

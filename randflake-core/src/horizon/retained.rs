@@ -37,7 +37,7 @@ where
     P: Permutation,
     T: Tolerance,
 {
-    /// Seals the generator before a sleep in which RAM is lost, and keeps the ticks after its last
+    /// Closes the generator before a sleep in which RAM is lost, and keeps the ticks after its last
     /// id in memory that survives the sleep, for [`Blocks::resume`].
     pub fn retain(&self, memory: &mut impl RetainedMemory) {
         self.sequencer.retain(memory);
@@ -45,11 +45,11 @@ where
 }
 
 impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
-    /// Seals the sequencer and keeps the ticks after its last position: see [`Generator::retain`].
+    /// Closes the sequencer and keeps the ticks after its last position: see [`Generator::retain`].
     pub fn retain(&self, memory: &mut impl RetainedMemory) {
         let lease = self.lease();
-        // Sealed first: no id is issued any more of what the next boot issues from.
-        let rest = self.seal().and_then(|unused| {
+        // Closed first: no id is issued any more of what the next boot issues from.
+        let rest = self.close().and_then(|unused| {
             let ticks = lease.end().checked_sub(unused)?;
             Some((unused, u32::try_from(ticks).ok()?))
         });
@@ -246,7 +246,7 @@ mod tests {
         ids.generate().unwrap();
         let mut registers = EMPTY_REGISTERS;
         ids.retain(&mut registers);
-        assert!(ids.generate().is_err(), "sealed");
+        assert!(ids.generate().is_err(), "closed");
         (blocks, registers)
     }
 
@@ -355,7 +355,7 @@ mod tests {
         ids.generate().unwrap();
         let mut registers = EMPTY_REGISTERS;
         for _ in 0..2 {
-            // The second time it is sealed already.
+            // The second time it is closed already.
             ids.retain(&mut registers);
             assert_eq!(registers.words, EMPTY);
         }

@@ -72,7 +72,7 @@ def systems():
 
 def flaws():
     def flawed(**changed):
-        unused = ["another", "seals", "releases", "drops", "removed", "opened again", "ends the quarantine", "restored", "h renews"]
+        unused = ["another", "closes", "releases", "drops", "removed", "opened again", "ends the quarantine", "restored", "h renews"]
         return Blind(1_000, **changed).system().without(*unused)
 
     return {

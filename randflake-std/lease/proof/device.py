@@ -32,12 +32,12 @@ class Device:
     """For a layout of one tick, whole or with a rule left out."""
 
     def __init__(
-        self, tick_ms, *, is_durable_first=True, is_from_horizon=True, is_sealed=True, empties=True, lengthens_last=True
+        self, tick_ms, *, is_durable_first=True, is_from_horizon=True, is_closed=True, empties=True, lengthens_last=True
     ):
         self.tick_ms = tick_ms
         self.is_durable_first = is_durable_first
         self.is_from_horizon = is_from_horizon
-        self.is_sealed = is_sealed
+        self.is_closed = is_closed
         self.empties = empties
         self.lengthens_last = lengthens_last
 
@@ -135,10 +135,10 @@ class Device:
         yield then.again == z3.Or(watched.again, z3.And(watched.issued, is_issued))
 
     def retains(self, before, after, local):
-        """`retain`: seals the generator, and keeps what is left; then all of RAM is lost."""
+        """`retain`: closes the generator, and keeps what is left; then all of RAM is lost."""
         block, kept = before.block, after.kept
         yield z3.And(block.there, kept.there == (block.next < block.end), kept.start == block.next, kept.end == block.end)
-        if self.is_sealed:
+        if self.is_closed:
             yield z3.And(z3.Not(after.block.there), after.horizon.shown == before.horizon.stored)
             yield z3.And(same(before.horizon, after.horizon, "stored"), rest(before, after, "block", "kept", "horizon"))
         else:
@@ -190,7 +190,7 @@ def flaws():
     return {
         "a block begins where the clock is, below the horizon": Device(1_000, is_from_horizon=False).system(),
         "a block is used although its raise failed": Device(1_000, is_durable_first=False).system(),
-        "a sleep does not seal the generator": Device(1_000, is_sealed=False).system(),
+        "a sleep does not close the generator": Device(1_000, is_closed=False).system(),
         "a wake does not empty the words": Device(1_000, empties=False).system(),
         "a block is extended that is not the last one": Device(1_000, lengthens_last=False).system(),
     }

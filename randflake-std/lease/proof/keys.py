@@ -197,7 +197,7 @@ def steps_of(leases):
         found |= {
             f"the answer reaches {who}": looks_at_no_key(who, memory.is_told(who)),
             f"{who} learns of a renewal": looks_at_no_key(who, memory.learns(who)),
-            f"{who} seals its sequencer": looks_at_no_key(who, memory.seals(who)),
+            f"{who} closes its sequencer": looks_at_no_key(who, memory.closes(who)),
             f"{who} is granted the node id": leases(who, memory.acquires(who)),
             f"{who} renews": leases(who, memory.renews(who)),
         }
@@ -262,7 +262,7 @@ def flaws():
         }
 
     freed = system(**{"h is granted the node id": frees})
-    unused = ["releases", "seals", "learns", "another is", "another renews", "otherwise"]
+    unused = ["releases", "closes", "learns", "another is", "another renews", "otherwise"]
     found = {
         "renewals ignore the number": system(**renewals(may_lease=every)),
         "grants ignore the number": system(**grants(may_lease=every)),

@@ -175,7 +175,7 @@ def learns(who):
     return step
 
 
-def seals(who):
+def closes(who):
     def step(before, after, local):
         it, its = getattr(before, who), getattr(after, who)
         yield z3.And(it.told, it.open, z3.Not(its.open), it.start <= its.end, its.end <= it.end)
@@ -184,17 +184,17 @@ def seals(who):
     return step
 
 
-def releases(who, is_sealed=True, compares_write=True):
+def releases(who, is_closed=True, compares_write=True):
     def step(before, after, local):
         record, new = before.record, after.record
-        used = getattr(before, who).end if who in HOLDERS and is_sealed else local("used")
+        used = getattr(before, who).end if who in HOLDERS and is_closed else local("used")
         yield z3.And(record.there, record.held, z3.Not(new.held), new.end == rules.released_end(record, used))
         yield same(record, new, "there", "start", "grant")
         yield from writes(who, before, after)
         yield rest(before, after, "record", "ghost")
         if who in HOLDERS:
             it = getattr(before, who)
-            yield z3.And(has(before, who), it.told, z3.Not(it.open) if is_sealed else True)
+            yield z3.And(has(before, who), it.told, z3.Not(it.open) if is_closed else True)
         else:
             yield record.grant == OTHERS
         if who in COPY and compares_write:
@@ -238,7 +238,7 @@ def system(**changed):
         steps |= {
             f"the answer reaches {who}": is_told(who),
             f"{who} learns of a renewal": learns(who),
-            f"{who} seals its sequencer": seals(who),
+            f"{who} closes its sequencer": closes(who),
         }
     for who in [*HOLDERS, "another"]:
         steps |= {f"{who} renews": renews(who), f"{who} releases": releases(who)}
@@ -268,5 +268,5 @@ def flaws():
         "a renewal does not compare whose lease it is, after a loss": system(
             **{"h renews": renews("h", compares_grant=False)}
         ),
-        "a copy releases before it is sealed": system(**{"a releases": releases("a", is_sealed=False)}),
+        "a copy releases before it is closed": system(**{"a releases": releases("a", is_closed=False)}),
     }

@@ -268,7 +268,7 @@ class Losses:
             other = z3.And(record.there, record.owner == OTHERS, it.granted)
             yield z3.Implies(other, z3.Or(bound(it) <= record.start, z3.Implies(record.may_renew, record.end <= it.start)))
 
-    def seals(self, who):
+    def closes(self, who):
         def step(before, after, local):
             it, its = getattr(before, who), getattr(after, who)
             yield z3.And(it.told, it.open, z3.Not(its.open), it.start <= its.end, its.end <= it.end)
@@ -307,7 +307,7 @@ class Losses:
             found |= {
                 f"the answer reaches {who}": is_told(who),
                 f"{who} learns of a renewal": learns(who),
-                f"{who} seals its sequencer": self.seals(who),
+                f"{who} closes its sequencer": self.closes(who),
             }
         for who in [*HOLDERS, "another"]:
             found |= {
@@ -355,7 +355,7 @@ def flaws():
         return z3.Or(z3.Not(in_quarantine), now + rules.ticks(MAX_SKEW_MS, tick_ms) < record.end)
 
     def flawed(tick_ms, *unused, **changed):
-        return Losses(tick_ms, **changed).system().without("another", "seals", "releases", *unused)
+        return Losses(tick_ms, **changed).system().without("another", "closes", "releases", *unused)
 
     drop = ["drops", "removed", "opened again"]
     operator = [*drop, "quarantine", "restored"]

@@ -136,7 +136,7 @@ def learns(who):
     return step
 
 
-def seals(who):
+def closes(who):
     """It issues no more; what it has used is known from now on."""
 
     def step(before, after, local):
@@ -148,18 +148,18 @@ def seals(who):
     return step
 
 
-def releases(who, is_sealed=True):
+def releases(who, is_closed=True):
     def step(before, after, local):
         record, new = before.record, after.record
         used = getattr(before, who).end if who in NUMBER else local("used")
-        if not is_sealed:
+        if not is_closed:
             used = local("used")
         yield z3.And(record.there, record.held, z3.Not(new.held), new.end == rules.released_end(record, used))
         yield same(record, new, "there", "start", "fencing", "owner")
         yield rest(before, after, "record")
         if who in NUMBER:
             it = getattr(before, who)
-            yield z3.And(has(before, who), it.told, z3.Not(it.open) if is_sealed else True)
+            yield z3.And(has(before, who), it.told, z3.Not(it.open) if is_closed else True)
         else:
             yield record.owner == OTHERS
 
@@ -172,7 +172,7 @@ def steps():
         found |= {
             f"the answer reaches {who}": is_told(who),
             f"{who} learns of a renewal": learns(who),
-            f"{who} seals its sequencer": seals(who),
+            f"{who} closes its sequencer": closes(who),
         }
     for who in [*HOLDERS, "another"]:
         found |= {
@@ -202,5 +202,5 @@ def flaws():
             **{"h is granted the node id": acquires("h", is_free=after_its_start)}
         ),
         "a renewal does not compare whose lease it is": system(**{"g renews": renews("g", compares=False)}),
-        "a holder releases before it is sealed": system(**{"g releases": releases("g", is_sealed=False)}),
+        "a holder releases before it is closed": system(**{"g releases": releases("g", is_closed=False)}),
     }

@@ -61,7 +61,7 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
         }
         let limit = match error {
             // The keeper replaces what is over, and what a copy of this process has too.
-            GenerateError::Copied | GenerateError::LeaseOver { .. } | GenerateError::Sealed => left,
+            GenerateError::Copied | GenerateError::LeaseOver { .. } | GenerateError::Closed => left,
             _ => match error.retry_in_ms().map(Duration::from_millis) {
                 // To the beginning of the tick, not of the millisecond after.
                 Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
@@ -95,9 +95,9 @@ mod tests {
         let mut tries = 0;
         let refused = handle.retry(Duration::from_millis(20), || {
             tries += 1;
-            Err::<(), _>(GenerateError::Sealed)
+            Err::<(), _>(GenerateError::Closed)
         });
-        assert_eq!(refused, Err(GenerateError::Sealed));
+        assert_eq!(refused, Err(GenerateError::Closed));
         // One, and one when the time is up.
         assert!((1..=3).contains(&tries), "{tries}");
     }

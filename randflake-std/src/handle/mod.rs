@@ -98,7 +98,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     ///   id;
     /// - [`GenerateError::ClockBehind`]: the store's clock stepped back;
     /// - [`GenerateError::LeaseOver`]: every lease has expired, and the keeper is replacing them;
-    /// - [`GenerateError::Sealed`]: the handle was closed, or its leases were lost;
+    /// - [`GenerateError::Closed`]: the handle was closed, or its leases were lost;
     /// - [`GenerateError::Copied`]: the [generation number](Builder::generation) has changed, and
     ///   the keeper has not acquired other leases yet;
     /// - [`GenerateError::InForkedChild`]: this process is a forked child of the one that built the

@@ -167,7 +167,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     fn stamp(&self) -> Stamp {
         Stamp {
             // Acquire, with the addition in `close_issuer`: who sees the new number also sees the
-            // sealed sequencer.
+            // closed sequencer.
             closed: self.closed.load(Ordering::Acquire),
             generation: self.generation.now(),
         }
@@ -183,8 +183,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     /// Stops issuing from a lease, and returns the first unused tick; `None` if it was closed
     /// before.
     pub(super) fn close_issuer(&self, issuer: &Issuer<L>) -> Option<u64> {
-        let unused_from = issuer.sequencer.seal();
-        // After the seal: a block that is taken in between has the old number and is dropped.
+        let unused_from = issuer.sequencer.close();
+        // After the close: a block that is taken in between has the old number and is dropped.
         self.closed.fetch_add(1, Ordering::AcqRel);
         unused_from
     }
@@ -309,7 +309,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         let slots = self.slots.read();
         slots.first_ready_within(&self.cursor, self.tolerance, |issuer, tolerance| {
             let issuer = issuer.filter(|issuer| issuer.is_of(generation));
-            let answer = ask(issuer.ok_or(GenerateError::Sealed)?, tolerance);
+            let answer = ask(issuer.ok_or(GenerateError::Closed)?, tolerance);
             if tolerance > 0 && answer.is_ok() {
                 // The id is borrowed from a later tick: this one is exhausted, though no call was
                 // refused.
@@ -415,7 +415,7 @@ mod tests {
         let (keeper, _) = slow(1..=8);
         keeper.shared.generate().unwrap();
         keeper.shared.end_close().unwrap();
-        assert_eq!(keeper.shared.generate(), Err(GenerateError::Sealed));
+        assert_eq!(keeper.shared.generate(), Err(GenerateError::Closed));
     }
 
     #[test]

@@ -244,7 +244,7 @@ impl<L: AnyLayout> TaggedHandle<L> {
 
     /// The error for the caller: a tagged handle is not closed when only its current leases are.
     fn explained(&self, error: GenerateError) -> GenerateError {
-        if error == GenerateError::Sealed && !self.0.shared.is_closing.load(Ordering::SeqCst) {
+        if error == GenerateError::Closed && !self.0.shared.is_closing.load(Ordering::SeqCst) {
             return GenerateError::LeaseOver { since_ms: 0 };
         }
         error

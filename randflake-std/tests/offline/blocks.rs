@@ -27,7 +27,7 @@ const LONG_TTL: Duration = Duration::from_secs(300);
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
-const SEALED: GenerateError = GenerateError::Sealed;
+const CLOSED: GenerateError = GenerateError::Closed;
 
 fn store() -> MemoryStore {
     let namespace = Namespace::new("test", Randflake).unwrap();
@@ -121,7 +121,7 @@ fn no_thread_has_an_id_after_close() {
                     let was_closed = is_closed.load(Ordering::SeqCst);
                     match handle.generate() {
                         Ok(_) => assert!(!was_closed, "an id after close"),
-                        Err(SEALED) => break,
+                        Err(CLOSED) => break,
                         Err(error) => {
                             assert!(error.retry_in_ms().is_some(), "{error}");
                         }
@@ -133,7 +133,7 @@ fn no_thread_has_an_id_after_close() {
         handle.close().unwrap();
         is_closed.store(true, Ordering::SeqCst);
     });
-    assert_eq!(handle.generate(), Err(SEALED));
+    assert_eq!(handle.generate(), Err(CLOSED));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn close_drops_a_half_used_block() {
     warm_up(&handle);
     handle.clone().close().unwrap();
     for _ in 0..300 {
-        assert_eq!(handle.generate(), Err(SEALED));
+        assert_eq!(handle.generate(), Err(CLOSED));
     }
 }
 
@@ -186,7 +186,7 @@ fn a_contested_lease_drops_every_block() {
         }
     }
     for _ in 0..300 {
-        assert_eq!(handle.generate(), Err(SEALED));
+        assert_eq!(handle.generate(), Err(CLOSED));
     }
 }
 

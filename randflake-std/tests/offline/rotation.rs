@@ -175,7 +175,7 @@ fn handles_follow_two_rotations_under_load() {
     for ids in &handles {
         ids.close().unwrap();
         assert!(matches!(ids.health(), Health::Closed));
-        assert_eq!(ids.generate(), Err(GenerateError::Sealed));
+        assert_eq!(ids.generate(), Err(GenerateError::Closed));
     }
     let left = LeaseStore::from(store).list().unwrap();
     // Each was given back from its first unused tick on.

@@ -115,9 +115,9 @@ impl Holding {
     }
 
     /// The grant cut to what was used.
-    pub(crate) fn sealed(&self) -> Held {
+    pub(crate) fn closed(&self) -> Held {
         let mut held = self.held;
-        held.grant.end = small(self.sequencer().seal().unwrap());
+        held.grant.end = small(self.sequencer().close().unwrap());
         held
     }
 }

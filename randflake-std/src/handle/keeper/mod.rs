@@ -430,7 +430,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let grants: Vec<Grant> = retired.collect();
         drop(slots);
         for lease in &mut self.leases {
-            lease.is_held = false; // Sealed, whatever becomes of the release.
+            lease.is_held = false; // Closed, whatever becomes of the release.
         }
         self.client.release(&grants)
     }

@@ -299,8 +299,8 @@ fn close_ends_all_clones_and_releases_the_rest() {
     let clone = handle.clone();
     let last = handle.inspect(handle.generate().unwrap());
     handle.close().unwrap();
-    assert_eq!(clone.generate(), Err(GenerateError::Sealed));
-    assert_eq!(clone.generate_wait(PATIENCE), Err(GenerateError::Sealed));
+    assert_eq!(clone.generate(), Err(GenerateError::Closed));
+    assert_eq!(clone.generate_wait(PATIENCE), Err(GenerateError::Closed));
     clone.close().unwrap();
 
     let records = store.clone().list().unwrap();
@@ -320,7 +320,7 @@ fn failed_release_is_reported_and_ends_issuing() {
     let handle = builder(&store).ttl(LONG_TTL).build().unwrap();
     store.fail_next(u32::MAX);
     assert!(matches!(handle.close(), Err(StoreError::Unavailable(_))));
-    assert_eq!(handle.generate(), Err(GenerateError::Sealed));
+    assert_eq!(handle.generate(), Err(GenerateError::Closed));
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn close_wakes_waiters_before_the_release_ends() {
     assert!(
         matches!(
             error,
-            GenerateError::Sealed | GenerateError::SequenceExhausted { .. }
+            GenerateError::Closed | GenerateError::SequenceExhausted { .. }
         ),
         "{error:?}"
     );

@@ -68,7 +68,7 @@ impl Process {
                             let node_id = holding.held.grant.node_id;
                             self.seen_ends[usize::from(node_id)] = lease.end;
                         }
-                        // The keeper seals it, and acquires another.
+                        // The keeper closes it, and acquires another.
                         (_, Some(Err(_))) => *slot = None,
                         (None, _) | (_, None) => {}
                     }

@@ -36,8 +36,8 @@ impl World {
             Action::Release { holder, slot } => {
                 let state = &mut self.processes[holder];
                 if state.asked.is_none() {
-                    let sealed = state.holdings[slot].as_ref().map(Holding::sealed);
-                    state.asked = sealed.map(Asked::Release);
+                    let closed = state.holdings[slot].as_ref().map(Holding::closed);
+                    state.asked = closed.map(Asked::Release);
                     if !rules.has(Flaw::IssueAfterRelease) {
                         state.holdings[slot] = None;
                     }
