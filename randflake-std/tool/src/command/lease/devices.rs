@@ -218,7 +218,7 @@ fn stored(args: &StoreArgs, name: &str) -> Result<Namespace, Failure> {
         Some(namespace) => Ok(namespace),
         None => Err(Failure::failed(format!(
             "there is no namespace {name:?} in {}. If devices were given node ids in one, find that store, or restore it: a \
-             new one would give them a second time. If this line is new, make its namespace once: randflake lease init \
+             new one would give them a second time. If this factory is new, make its namespace once: randflake lease init \
              --namespace NAME --max-ttl 3660d --no-wait",
             args.shown_url()?
         ))),

@@ -1,4 +1,4 @@
-//! `lease line`: firmware files for the devices of a production line.
+//! `lease line`: firmware files for the devices from a factory.
 
 use core::fmt::{self, Display, Formatter};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use crate::failure::{Failure, say};
 use crate::output::stdout;
 use crate::store::StoreArgs;
 
-/// Provision a line of devices: an image for each row of a CSV file
+/// Provision devices in a factory: an image for each row of a CSV file
 ///
 /// The first row has the names of the columns: `device`, a number of up to 16 hex digits such as a serial number or a MAC
 /// address, and, if node ids were chosen elsewhere, `node_id`. For each device a node id is leased from the store until
