@@ -382,12 +382,11 @@ fn decode_base64(text: &[u8]) -> Result<u64, DecodeError> {
             }
         }
     }
-    let place_in_text = |index: usize| index.wrapping_mul(4).wrapping_div(3);
     let number = decode(&BASE10, digits.get(..len).unwrap_or_default()).map_err(|problem| {
         match problem {
             // A digit's byte ends in the character after the one in which it begins.
             DecodeError::InvalidDigit { index, .. } => {
-                let index = place_in_text(index);
+                let index = index.wrapping_mul(4).wrapping_div(3);
                 let byte = text.get(index).copied().unwrap_or_default();
                 DecodeError::InvalidDigit { index, byte }
             }

@@ -242,7 +242,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Debug for Block<S> {
 pub struct BlockBudget<W>(W);
 
 impl<W: AtomicWord<Value = u64>> BlockBudget<W> {
-    // The word is `low 32 bits of the tick | count`: one exchange starts a new tick with a count of 0.
+    // The word is `low 32 bits of the tick | count`: one exchange starts a new tick with a count of
+    // 0.
     const COUNT_BITS: u32 = 32;
     const PART: u32 = 16;
 

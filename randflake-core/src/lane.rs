@@ -83,8 +83,9 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
         let length = length(&lease, bits)?;
         let mut number = 0_u32;
         Ok([(); N].map(|()| {
-            // The lane's number is in the top bits of the sequence, so no two lanes have a sequence in common. With one lane
-            // and a sequence of 32 bits the shift is by the whole width: 0.
+            // The lane's number is in the top bits of the sequence, so no two lanes have a sequence
+            // in common. With one lane and a sequence of 32 bits the shift is by the whole width:
+            // 0.
             let first = number.checked_shl(bits).unwrap_or_default();
             number = number.wrapping_add(1);
             Self {

@@ -77,6 +77,8 @@ pub use word::{AtomicWord, ConstWord, LocalWord};
 
 /// Items that the crates of this project share beyond the public interface. They may change with
 /// every release.
+// Hidden, unlike the module `unstable` of the leases: nobody writes a store or a board with these,
+// which are halves of handles, segments and blocks. The types that have them are documented.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::block::{Block, BlockBudget};

@@ -296,8 +296,8 @@ mod tests {
                 let ms = epoch_unix_ms.saturating_sub(2 * tick_ms) * 4 + quarter * tick_ms;
                 Duration::from_micros(ms * 250)
             });
-            let far = [0, u64::MAX / 1_000 - 7, u64::MAX / 1_000, 1 << 60, u64::MAX];
-            let far = far.map(Duration::from_secs);
+            let far = [0, u64::MAX / 1_000 - 7, u64::MAX / 1_000, 1 << 60, u64::MAX]
+                .map(Duration::from_secs);
             for (now, start) in moments.chain(far).flat_map(|now| [(now, 0), (now, 5)]) {
                 for (elapsed, tolerance) in
                     (0..=12_u64).flat_map(|e| [0, 1, 3, u32::MAX].map(|t| (e, t)))

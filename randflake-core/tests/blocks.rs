@@ -289,7 +289,8 @@ mod long {
         }
     }
 
-    /// The block that a device begins after so many failed writes, each of which makes it 4 s longer.
+    /// The block that a device begins after so many failed writes, each of which makes it 4 s
+    /// longer.
     fn block_after(failures: u32, seconds: u32) -> Lease<Randflake> {
         let grant = Lease::new(Randflake, 42, 1_001, 900_000).unwrap();
         let mut flash = Flash {

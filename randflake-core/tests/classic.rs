@@ -185,8 +185,9 @@ fn parts_of_the_node_id_are_checked() {
 #[test]
 fn one_part_of_32_bits_is_the_node_id() {
     const ALL: &[(&str, u32)] = &[("all", 32)];
-    let spec = LayoutSpec::new(LayoutFields::in_order([32, 32, 0], 0, 1)).unwrap();
-    let spec = spec.with_node_fields(ALL).unwrap();
+    let spec = LayoutSpec::new(LayoutFields::in_order([32, 32, 0], 0, 1))
+        .and_then(|spec| spec.with_node_fields(ALL))
+        .unwrap();
     assert_eq!(spec.node_id(&[u32::MAX]), Ok(u32::MAX));
     assert!(spec.node_parts(u32::MAX).eq([("all", u32::MAX)]));
 }

@@ -181,8 +181,8 @@ fn swap_the_worker_id() {
 }
 
 mod wrong_time {
-    //! A device takes a time that is wrong: how much of its grant is lost, and that it goes on when it
-    //! is corrected.
+    //! A device takes a time that is wrong: how much of its grant is lost, and that it goes on when
+    //! it is corrected.
 
     use core::cell::Cell;
     use core::convert::Infallible;

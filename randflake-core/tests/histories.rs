@@ -136,12 +136,14 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
                 for _ in 0..count {
                     let result = sequencer.take(&clock, tolerance);
                     let parts = result.ok().map(|raw| codec.inspect(codec.id(raw)));
-                    let expected = model.generate::<L>(unix_ms, tolerance);
-                    let expected = expected.map(|(tick, sequence)| Parts {
-                        tick,
-                        node_id: NODE_ID,
-                        sequence,
-                    });
+                    let expected =
+                        model
+                            .generate::<L>(unix_ms, tolerance)
+                            .map(|(tick, sequence)| Parts {
+                                tick,
+                                node_id: NODE_ID,
+                                sequence,
+                            });
                     prop_assert_eq!(parts, expected);
                     if let Ok(raw) = result {
                         prop_assert!(issued.insert(raw), "{} twice", raw);

@@ -106,10 +106,10 @@ impl LogFlash for Ram {
     fn erase(&mut self, page: u32) -> Result<(), Self::Error> {
         self.fails(0)?;
         self.erased.push(page / self.page_bytes);
-        let page = page as usize..(page + self.page_bytes) as usize;
-        self.bytes[page.clone()].fill(0xff);
+        let place = page as usize..(page + self.page_bytes) as usize;
+        self.bytes[place.clone()].fill(0xff);
         match self.stuck {
-            Some(stuck) if page.contains(&stuck) => {
+            Some(stuck) if place.contains(&stuck) => {
                 self.bytes[stuck] &= !0x10;
                 Err("not erased")
             }

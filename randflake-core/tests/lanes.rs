@@ -20,9 +20,9 @@ fn issue_distinct_ids<L: Layout<Permutation = Plain>, const N: usize>(moves: &Mo
     let mut lanes: [_; N] = Lane::split(lease, &clock, Plain).unwrap();
     let codec = Codec::new(L::default(), Plain);
     let mut ids = HashSet::new();
-    for (lane, ms) in moves {
+    for (choice, ms) in moves {
         clock.step_ms(*ms);
-        let lane = lane % N;
+        let lane = choice % N;
         if let Ok(id) = lanes[lane].generate() {
             assert!(ids.insert(id), "{id} twice");
             let parts = codec.inspect(id);
@@ -169,8 +169,8 @@ fn a_lane_is_extended_before_its_end_and_not_at_it() {
 fn a_tolerant_lane_borrows_ticks() {
     let clock = ManualClock::at_unix_ms(Sonyflake::SPEC.unix_ms(50));
     let lease = Lease::new(Sonyflake, 3, 50, 60).unwrap();
-    let [lane, _]: [_; 2] = Lane::split(lease, &clock, Plain).unwrap();
-    let mut lane = lane.with_tolerance(2);
+    let [strict, _]: [_; 2] = Lane::split(lease, &clock, Plain).unwrap();
+    let mut lane = strict.with_tolerance(2);
     let codec = Codec::new(Sonyflake, Plain);
     let mut ticks = Vec::new();
     while let Ok(id) = lane.generate() {

@@ -49,10 +49,10 @@ fn many_threads_get_every_number_once() {
         let mut numbers = Vec::new();
         loop {
             // Read before the attempt: nothing is put after it.
-            let ended = ended.load(Ordering::Acquire);
+            let has_ended = ended.load(Ordering::Acquire);
             match buffer.take(most) {
                 Some(taken) => numbers.extend(taken.first()..taken.end()),
-                None if ended => return numbers,
+                None if has_ended => return numbers,
                 None => thread::yield_now(),
             }
         }

@@ -38,10 +38,12 @@ fn entries(json: &str, expected_count: usize) -> Vec<Value> {
     let objects: Vec<&str> = json.split_inclusive('}').collect();
     // Behind the last object the array ends.
     assert_eq!(objects.len() - 1, expected_count);
-    let objects = objects[..expected_count].iter().step_by(ONE_IN);
-    let parse =
-        |object: &&str| serde_json::from_str(object.trim_start_matches([',', '[', '\n', ' ']));
-    objects.map(|object| parse(object).unwrap()).collect()
+    objects[..expected_count]
+        .iter()
+        .step_by(ONE_IN)
+        .map(|object| object.trim_start_matches([',', '[', '\n', ' ']))
+        .map(|object| serde_json::from_str(object).unwrap())
+        .collect()
 }
 
 fn randflake(entry: &Value) -> (Vector, Sparx64) {

@@ -16,8 +16,8 @@ mod uptime {
 
     /// Time since `embassy-time` started its driver, at any tick rate.
     ///
-    /// The program chooses the driver, usually by a feature of its HAL crate. Its counter has 64 bits
-    /// and does not wrap in practice, so no function has to be called regularly.
+    /// The program chooses the driver, usually by a feature of its HAL crate. Its counter has 64
+    /// bits and does not wrap in practice, so no function has to be called regularly.
     ///
     /// ```
     /// use core::sync::atomic::AtomicU32;
@@ -54,11 +54,11 @@ mod rtc {
     use randflake_core::{AtomicWord, Monotonic, SetClockError, TimeBounds, UnixClock};
     use rtcc::{DateTime, DateTimeAccess};
 
-    /// Sets the clock from a real-time clock (UTC) if `bounds` accept its time, and returns the time
-    /// set.
+    /// Sets the clock from a real-time clock (UTC) if `bounds` accept its time, and returns the
+    /// time set.
     ///
-    /// Many chips report whether they stopped, as after an empty battery. `rtcc` has no function for
-    /// that: ask the driver first, and start from [`TimeBounds::start`] if so.
+    /// Many chips report whether they stopped, as after an empty battery. `rtcc` has no function
+    /// for that: ask the driver first, and start from [`TimeBounds::start`] if so.
     ///
     /// ```
     /// # struct Chip;
@@ -102,15 +102,15 @@ mod rtc {
         clock.set_within(unix, bounds).map_err(RtcError::Clock)
     }
 
-    /// Sets a real-time clock to a trusted time, for instance from a server or a satellite, in whole
-    /// seconds of UTC.
+    /// Sets a real-time clock to a trusted time, for instance from a server or a satellite, in
+    /// whole seconds of UTC.
     ///
     /// # Errors
     ///
-    /// - [`Rtc`](RtcError::Rtc): the chip did not answer (its time is unknown until this succeeds), or
-    ///   cannot count such a year;
-    /// - [`Clock`](RtcError::Clock): the time is past 2106-02-07 06:28:15 UTC, where the device's clock
-    ///   ends.
+    /// - [`Rtc`](RtcError::Rtc): the chip did not answer (its time is unknown until this succeeds),
+    ///   or cannot count such a year;
+    /// - [`Clock`](RtcError::Clock): the time is past 2106-02-07 06:28:15 UTC, where the device's
+    ///   clock ends.
     pub fn set_rtc<R: DateTimeAccess>(
         rtc: &mut R,
         unix: Duration,

@@ -86,13 +86,13 @@ mod channel {
 
     use super::{PrefetchBuffer, Prefetched, fill};
 
-    /// A channel of prefetched ids for async tasks (`embassy-sync`): one task fills it, others wait for
-    /// ids.
+    /// A channel of prefetched ids for async tasks (`embassy-sync`): one task fills it, others wait
+    /// for ids.
     ///
     /// `M` is the mutex of the channel: `CriticalSectionRawMutex` if an interrupt or an executor of
     /// another priority takes ids, else `NoopRawMutex`. It holds up to `N` ids. An id is handed out
-    /// during its tick and `max_age` ticks after, while its lease is valid. Older ids are dropped and
-    /// never issued.
+    /// during its tick and `max_age` ticks after, while its lease is valid. Older ids are dropped
+    /// and never issued.
     ///
     /// ```
     /// use core::sync::atomic::AtomicU32;
@@ -140,13 +140,13 @@ mod channel {
             poll_fn(|context| self.channel.poll_ready_to_send(context))
         }
 
-        /// Fills the channel without waiting and returns the number of ids added. `lease` and `clock`
-        /// are those of the generator or lane that `generate` calls.
+        /// Fills the channel without waiting and returns the number of ids added. `lease` and
+        /// `clock` are those of the generator or lane that `generate` calls.
         ///
         /// # Errors
         ///
-        /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the channel
-        /// had room and no id was added.
+        /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the
+        /// channel had room and no id was added.
         pub fn fill(
             &self,
             lease: &Lease<L>,
@@ -159,8 +159,8 @@ mod channel {
         /// Takes the next fresh id, waiting until the channel is filled. Cancel-safe.
         pub async fn take(&self, clock: &impl Clock) -> Id {
             loop {
-                // Dropped here, the future has taken nothing: the channel hands out an id only when it
-                // is ready.
+                // Dropped here, the future has taken nothing: the channel hands out an id only when
+                // it is ready.
                 let id = self.channel.receive().await;
                 if let Some(id) = id.fresh::<L>(clock) {
                     return id;
@@ -185,8 +185,8 @@ mod channel {
         }
 
         fn put(&mut self, id: Prefetched) {
-            // If another task filled the channel in between, this id is skipped, which is safe: ids are
-            // never issued twice, but need not all be issued.
+            // If another task filled the channel in between, this id is skipped, which is safe: ids
+            // are never issued twice, but need not all be issued.
             let _room = self.try_send(id);
         }
     }
@@ -220,13 +220,13 @@ mod queue {
 
     use super::{PrefetchBuffer, Prefetched, fill};
 
-    /// A lock-free queue of prefetched ids: the main code fills it when idle, one interrupt takes an id
-    /// in a few instructions.
+    /// A lock-free queue of prefetched ids: the main code fills it when idle, one interrupt takes
+    /// an id in a few instructions.
     ///
     /// The time in an id is when it was generated. It is handed out during that tick and `max_age`
     /// ticks after, while its lease is valid, and not when the clock was set back before it; with
-    /// `max_age` 0 an id always has the current tick. Older ids are dropped and never issued. The queue
-    /// holds `N - 1` ids.
+    /// `max_age` 0 an id always has the current tick. Older ids are dropped and never issued. The
+    /// queue holds `N - 1` ids.
     ///
     /// ```
     /// use core::sync::atomic::AtomicU32;
@@ -265,8 +265,8 @@ mod queue {
             }
         }
 
-        /// Splits the queue into its two ends, for ids of layout `L` that are at most `max_age` ticks
-        /// old.
+        /// Splits the queue into its two ends, for ids of layout `L` that are at most `max_age`
+        /// ticks old.
         pub fn split<L: Layout>(&mut self, max_age: u32) -> (Filler<'_, L>, Taker<'_, L>) {
             let (producer, consumer) = self.queue.split();
             let filler = Filler {
@@ -296,13 +296,13 @@ mod queue {
     }
 
     impl<L: Layout> Filler<'_, L> {
-        /// Fills the queue and returns the number of ids added. `lease` and `clock` are those of the
-        /// generator or lane that `generate` calls.
+        /// Fills the queue and returns the number of ids added. `lease` and `clock` are those of
+        /// the generator or lane that `generate` calls.
         ///
         /// # Errors
         ///
-        /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the queue had
-        /// room and no id was added.
+        /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the queue
+        /// had room and no id was added.
         pub fn fill(
             &mut self,
             lease: &Lease<L>,
@@ -331,11 +331,11 @@ mod queue {
     }
 
     impl<L: Layout> Taker<'_, L> {
-        /// Takes the next fresh id, or generates one: after a pause, when all prefetched ids are too
-        /// old, an id still costs only one encryption.
+        /// Takes the next fresh id, or generates one: after a pause, when all prefetched ids are
+        /// too old, an id still costs only one encryption.
         ///
-        /// `generate` must use something that the interrupt may call: a generator with a shared word,
-        /// or a [`Lane`] of its own.
+        /// `generate` must use something that the interrupt may call: a generator with a shared
+        /// word, or a [`Lane`] of its own.
         ///
         /// # Errors
         ///
@@ -354,8 +354,8 @@ mod queue {
         /// [`take_or`](Taker::take_or).
         pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
             loop {
-                // Too old ids are dropped here and not by the filler: only now is it known that nobody
-                // took them in time.
+                // Too old ids are dropped here and not by the filler: only now is it known that
+                // nobody took them in time.
                 let id = self.consumer.dequeue()?;
                 if let Some(id) = id.fresh::<L>(clock) {
                     return Some(id);

@@ -162,14 +162,14 @@ mod portable {
     use portable_atomic::{AtomicU32, Ordering};
     use randflake_core::{AtomicWord, ConstWord};
 
-    /// An atomic 32-bit word over `portable-atomic`: native where the processor has compare-and-swap,
-    /// else by the method that the *program* selects.
+    /// An atomic 32-bit word over `portable-atomic`: native where the processor has
+    /// compare-and-swap, else by the method that the *program* selects.
     ///
     /// The program selects it by the feature `critical-section` or `unsafe-assume-single-core` of
     /// `portable-atomic`, or by `--cfg portable_atomic_unsafe_assume_single_core`. This crate never
     /// does; without a choice it does not compile for a processor without compare-and-swap. (An AVR
-    /// needs the feature `fallback` too.) `critical-section` works with any implementation; the other
-    /// is smaller, and unsound unless the program has one core and runs privileged.
+    /// needs the feature `fallback` too.) `critical-section` works with any implementation; the
+    /// other is smaller, and unsound unless the program has one core and runs privileged.
     ///
     /// ```
     /// use randflake_core::{AtomicWord, Generator, Lease, ManualClock, Randflake, Sparx64};
@@ -206,7 +206,8 @@ mod portable {
 
         #[inline]
         fn load(&self) -> u32 {
-            // Pairs with the release of the exchange that wrote the value, as `AtomicWord` asks for.
+            // Pairs with the release of the exchange that wrote the value, as `AtomicWord` asks
+            // for.
             self.0.load(Ordering::Acquire)
         }
 

@@ -1,5 +1,5 @@
-//! The queue and the channel of ids: in order, of a bounded age, empty when the lease is over; tasks
-//! wait for the channel.
+//! The queue and the channel of ids: in order, of a bounded age, empty when the lease is over;
+//! tasks wait for the channel.
 
 #![cfg(any(feature = "embassy-sync", feature = "heapless"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -109,11 +109,12 @@ mod manual {
         }
 
         fn change(&self, to: impl Fn(u64) -> u64) {
-            let known = |now| (now != UNKNOWN).then(|| to(now));
             let _was_unknown = self
                 .0
                 // Not a load and a store: steps that two threads make at once must add up.
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, known);
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |now| {
+                    (now != UNKNOWN).then(|| to(now))
+                });
         }
     }
 

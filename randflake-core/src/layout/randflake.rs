@@ -114,9 +114,10 @@ impl Layout for Milliflake {
 /// Ticks are seconds since 2024-10-27 03:33:20 UTC and end with 2058-11-05 17:10:23 UTC. A node
 /// issues 8,192 ids a second, and all 1,024 together 8.4 million. The layout is this project's own.
 ///
-/// No id is over 2^53 - 1 = 9,007,199,254,740,991, the largest integer up to which JavaScript, and whatever reads JSON as it
-/// does, holds each one exactly (`Number.MAX_SAFE_INTEGER`). [`Id53`](crate::Id53) is the type of such ids. Spreadsheets keep 15
-/// digits, and change ids of 16. [`Feistel53`] encrypts, at the cost of 26 blocks for an id.
+/// No id is over 2^53 - 1 = 9,007,199,254,740,991, the largest integer up to which JavaScript, and
+/// whatever reads JSON as it does, holds each one exactly (`Number.MAX_SAFE_INTEGER`).
+/// [`Id53`](crate::Id53) is the type of such ids. Spreadsheets keep 15 digits, and change ids of
+/// 16. [`Feistel53`] encrypts, at the cost of 26 blocks for an id.
 ///
 /// # The trade
 ///

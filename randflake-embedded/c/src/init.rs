@@ -1,5 +1,5 @@
-//! Beginnings: `rf_provision` in the factory, `rf_init` at a boot; and `rf_retain` and `rf_wake`, by
-//! which a block survives a sleep in which RAM is lost.
+//! Beginnings: `rf_provision` in the factory, `rf_init` at a boot; and `rf_retain` and `rf_wake`,
+//! by which a block survives a sleep in which RAM is lost.
 
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -25,8 +25,8 @@ fn init(rf: Option<&Rf>, config: Option<&RawConfig>) -> Result<(), Status> {
         return Err(status::NULL);
     };
     rf.alone(|| {
-        let (key, config) = config.check()?;
-        let config = config.after_horizon()?;
+        let (key, checked) = config.check()?;
+        let config = checked.after_horizon()?;
         if !rf.gate.withdraw(SET_UP | OPEN) {
             return Err(status::BUSY);
         }

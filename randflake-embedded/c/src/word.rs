@@ -48,9 +48,9 @@ mod masked {
             self.0.load(Ordering::Acquire)
         }
 
-        // Not inlined, as it is called from many places. Entering and leaving the section orders what
-        // is around it; inside, the order among single loads and stores of one word is that of the
-        // program.
+        // Not inlined, as it is called from many places. Entering and leaving the section orders
+        // what is around it; inside, the order among single loads and stores of one word is that of
+        // the program.
         #[inline(never)]
         fn compare_exchange(&self, current: u32, new: u32) -> bool {
             let state = rf_critical_enter();

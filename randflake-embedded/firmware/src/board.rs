@@ -56,11 +56,12 @@ mod machine {
         unsafe { &*SYST::PTR }
     }
 
-    /// One interrupt, after so many cycles of the timer. Not inlined, so that none comes too soon for
-    /// the call that follows.
+    /// One interrupt, after so many cycles of the timer. Not inlined, so that none comes too soon
+    /// for the call that follows.
     #[inline(never)]
     pub fn interrupt_after(ticks: u32) {
-        // SAFETY: the timer is used here and in its interrupt, which does not come while it is stopped.
+        // SAFETY: the timer is used here and in its interrupt, which does not come while it is
+        // stopped.
         unsafe {
             control().csr.write(0);
             control().rvr.write(ticks);
@@ -132,8 +133,8 @@ mod machine {
         panic!("{:?} at {:#x}", mcause::read().cause(), mepc::read())
     }
 
-    /// Not after an interrupt was asked for: under `sleep=off` QEMU 7.2 would wait for it in the midst
-    /// of the reset.
+    /// Not after an interrupt was asked for: under `sleep=off` QEMU 7.2 would wait for it in the
+    /// midst of the reset.
     pub fn reset() -> ! {
         const DEVICE: usize = 0x10_0000;
         const RESET: u32 = 0x7777;
@@ -146,8 +147,8 @@ mod machine {
     const DEADLINE: usize = 0x0200_4000;
     const TIME: usize = 0x0200_bff8;
 
-    /// One interrupt, after so many ticks of the timer. Not inlined, so that none comes too soon for
-    /// the call that follows.
+    /// One interrupt, after so many ticks of the timer. Not inlined, so that none comes too soon
+    /// for the call that follows.
     #[inline(never)]
     pub fn interrupt_after(ticks: u32) {
         set_deadline(u64::from(time()) + u64::from(ticks));

@@ -116,9 +116,8 @@ fn counter_wraps() -> Result<&'static str, &'static str> {
     let clock = UnixClock::<_, LocalWord<u32>>::new(uptime);
     clock.set(at(150)).map_err(|_| "the clock is set")?;
     let set = elapsed();
-    let ids =
-        Generator::<L, LocalWord<u32>, _, _>::new(lease(), &clock, Sparx64OnTheFly::new(&[7; 16]));
-    let ids = ids.unwrap();
+    let cipher = Sparx64OnTheFly::new(&[7; 16]);
+    let ids = Generator::<L, LocalWord<u32>, _, _>::new(lease(), &clock, cipher).unwrap();
     let mut tick = 0;
     while tick < 153 {
         let earliest = 150 + u64::from((elapsed() - set) / HZ);

@@ -237,9 +237,9 @@ fn type_name(argument: Option<&Argument>) -> &'static str {
 
 /// The form that `json_each` takes.
 fn json(ranges: &[(i64, i64)]) -> String {
-    let ranges: Vec<_> = ranges
+    let pairs: Vec<_> = ranges
         .iter()
         .map(|(first, last)| format!("[{first},{last}]"))
         .collect();
-    format!("[{}]", ranges.join(","))
+    format!("[{}]", pairs.join(","))
 }

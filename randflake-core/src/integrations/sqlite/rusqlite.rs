@@ -74,13 +74,14 @@ fn flags(exposure: Exposure) -> FunctionFlags {
 }
 
 fn arguments(context: &Context<'_>) -> Vec<Argument> {
-    let argument = |index| match context.get_raw(index) {
-        ValueRef::Null => Argument::Null,
-        ValueRef::Integer(number) => Argument::Integer(number),
-        ValueRef::Real(_) => Argument::Real,
-        // What is not UTF-8 is no digit either.
-        ValueRef::Text(text) => Argument::Text(String::from_utf8_lossy(text).into()),
-        ValueRef::Blob(_) => Argument::Blob,
-    };
-    (0..context.len()).map(argument).collect()
+    (0..context.len())
+        .map(|index| match context.get_raw(index) {
+            ValueRef::Null => Argument::Null,
+            ValueRef::Integer(number) => Argument::Integer(number),
+            ValueRef::Real(_) => Argument::Real,
+            // What is not UTF-8 is no digit either.
+            ValueRef::Text(text) => Argument::Text(String::from_utf8_lossy(text).into()),
+            ValueRef::Blob(_) => Argument::Blob,
+        })
+        .collect()
 }

@@ -21,10 +21,10 @@ fn written(unix_ms: u64, with_ms: bool) -> Option<String> {
     if unix_ms >= YEAR_10000_MS {
         return None;
     }
-    let (days, ms) = (unix_ms / MS_PER_DAY, unix_ms % MS_PER_DAY);
+    let (unix_days, ms) = (unix_ms / MS_PER_DAY, unix_ms % MS_PER_DAY);
     // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years begin
     // in March, so that the leap day is the last one.
-    let days = days + 719_468;
+    let days = unix_days + 719_468;
     let day_of_era = days % 146_097;
     let year_of_era =
         (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -54,38 +54,43 @@ fn written(unix_ms: u64, with_ms: bool) -> Option<String> {
     reason = "all numbers have four digits at most"
 )]
 fn date_unix_ms(text: &str) -> Option<i64> {
-    let text = text.strip_suffix('Z').unwrap_or(text);
-    let (date, time) = match text.split_once([' ', 'T']) {
-        Some((date, time)) => (date, time),
-        None => (text, "00:00"),
-    };
-    let mut date = date.split('-');
-    let (year, month) = (number(date.next()?, 4)?, number(date.next()?, 2)?);
-    let day = number(date.next()?, 2)?;
+    let without_zone = text.strip_suffix('Z').unwrap_or(text);
+    let (date, time) = without_zone
+        .split_once([' ', 'T'])
+        .unwrap_or((without_zone, "00:00"));
+    let mut date_parts = date.split('-');
+    let (year, month) = (
+        number(date_parts.next()?, 4)?,
+        number(date_parts.next()?, 2)?,
+    );
+    let day = number(date_parts.next()?, 2)?;
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days_of_month = match month {
         2 => 28 + i64::from(is_leap),
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     };
-    let (time, ms) = match time.split_once('.') {
-        Some((time, fraction)) => (time, ms_of(fraction)?),
+    let (seconds, ms) = match time.split_once('.') {
+        Some((seconds, fraction)) => (seconds, ms_of(fraction)?),
         None => (time, 0),
     };
-    let mut time = time.split(':');
-    let (hour, minute) = (number(time.next()?, 2)?, number(time.next()?, 2)?);
-    let second = match time.next() {
+    let mut time_parts = seconds.split(':');
+    let (hour, minute) = (
+        number(time_parts.next()?, 2)?,
+        number(time_parts.next()?, 2)?,
+    );
+    let second = match time_parts.next() {
         Some(second) => number(second, 2)?,
         None => 0,
     };
     let is_date = (1..=12).contains(&month) && (1..=days_of_month).contains(&day);
     let is_time = hour < 24 && minute < 60 && second < 60;
-    if !is_date || !is_time || date.next().or(time.next()).is_some() {
+    if !is_date || !is_time || date_parts.next().or(time_parts.next()).is_some() {
         return None;
     }
     // `days_from_civil` of the same paper.
-    let year = year - i64::from(month <= 2);
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let march_year = year - i64::from(month <= 2);
+    let (era, year_of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = era * 146_097 + day_of_era - 719_468;
