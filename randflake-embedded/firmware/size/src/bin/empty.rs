@@ -2,4 +2,4 @@
 #![no_std]
 #![no_main]
 
-size::image!((), {});
+size::image! { state: (), run: {} }

@@ -2,34 +2,23 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-
-use randflake_embedded::CriticalSectionWord;
-use randflake_embedded::randflake_core::{GenerateError, Generator, Id, Permutation, Randflake};
-use size::{KEY, Shown};
+size::generate_image!(CriticalSectionWord, InFlash);
 
 /// What has no size names the key.
 struct InFlash;
 
+impl InFlash {
+    fn new(_: &[u8; 16]) -> Self {
+        Self
+    }
+}
+
 impl Permutation for InFlash {
     fn permute(&self, raw: u64) -> u64 {
-        KEY.permute(raw)
+        size::KEY.permute(raw)
     }
 
     fn invert(&self, public: u64) -> u64 {
-        KEY.invert(public)
+        size::KEY.invert(public)
     }
 }
-
-type Ids = Generator<Randflake, CriticalSectionWord, Shown, InFlash>;
-
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn probe(ids: &Ids) -> Result<Id, GenerateError> {
-    ids.generate()
-}
-
-size::image!(Ids, {
-    let ids = size::expect(Ids::new(size::lease(), Shown, InFlash));
-    size::take_ids(|| probe(black_box(&ids)));
-});

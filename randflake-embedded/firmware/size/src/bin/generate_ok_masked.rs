@@ -2,22 +2,6 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-
-use randflake_embedded::CriticalSectionWord;
-use randflake_embedded::randflake_core::{Generator, Id, Randflake, Sparx64OnTheFly};
-use size::Shown;
-
-type Ids = Generator<Randflake, CriticalSectionWord, Shown, Sparx64OnTheFly>;
-
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn probe(ids: &Ids) -> Option<Id> {
+size::generate_image!(CriticalSectionWord, Sparx64OnTheFly, |ids| -> Option<Id> {
     ids.generate().ok()
-}
-
-size::image!(Ids, {
-    let cipher = Sparx64OnTheFly::new(size::KEY_BYTES);
-    let ids = size::expect(Ids::new(size::lease(), Shown, cipher));
-    size::take_ids(|| probe(black_box(&ids)).ok_or(()));
 });

@@ -2,22 +2,4 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-use core::sync::atomic::AtomicU32;
-
-use randflake_embedded::randflake_core::{GenerateError, Generator, Id, Randflake, Sparx64};
-use size::Shown;
-
-type Ids = Generator<Randflake, AtomicU32, Shown>;
-
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn probe(ids: &Ids) -> Result<Id, GenerateError> {
-    ids.generate()
-}
-
-size::image!(Ids, {
-    let cipher = Sparx64::new(size::KEY_BYTES);
-    let ids = size::expect(Ids::new(size::lease(), Shown, cipher));
-    size::take_ids(|| probe(black_box(&ids)));
-});
+size::generate_image!(AtomicU32, Sparx64);

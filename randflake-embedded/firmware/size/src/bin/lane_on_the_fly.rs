@@ -2,24 +2,4 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-
-use randflake_embedded::randflake_core::{GenerateError, Id, Lane, Randflake, Sparx64OnTheFly};
-use size::Shown;
-
-type Ids = Lane<Randflake, Shown, Sparx64OnTheFly>;
-
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn probe(ids: &mut Ids) -> Result<Id, GenerateError> {
-    ids.generate()
-}
-
-size::image!(Ids, {
-    let [mut ids, _] = size::expect(Ids::split(
-        size::lease(),
-        Shown,
-        Sparx64OnTheFly::new(size::KEY_BYTES),
-    ));
-    size::take_ids(|| probe(black_box(&mut ids)));
-});
+size::lane_image!(Sparx64OnTheFly, Sparx64OnTheFly::new(KEY_BYTES));

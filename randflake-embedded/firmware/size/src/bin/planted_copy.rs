@@ -2,10 +2,8 @@
 #![no_std]
 #![no_main]
 
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn probe(from: &[u8; 1_024], to: &mut [u8; 1_024]) {
-    *to = *from;
+size::image! {
+    state: (),
+    fn probe(from: &[u8; 1_024], to: &mut [u8; 1_024]) { *to = *from; }
+    run: {}
 }
-
-size::image!((), {});

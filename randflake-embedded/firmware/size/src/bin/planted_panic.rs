@@ -2,10 +2,8 @@
 #![no_std]
 #![no_main]
 
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn probe(bytes: &[u8; 16], at: usize) -> u8 {
-    bytes[at]
+size::image! {
+    state: (),
+    fn probe(bytes: &[u8; 16], at: usize) -> u8 { bytes[at] }
+    run: {}
 }
-
-size::image!((), {});

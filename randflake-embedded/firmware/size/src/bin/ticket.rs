@@ -2,22 +2,6 @@
 #![no_std]
 #![no_main]
 
-use core::hint::black_box;
-use core::time::Duration;
-
-use randflake_embedded::randflake_core::{Lease, Randflake, TicketError, TicketReader};
-
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn probe(
-    reader: &mut TicketReader,
-    bytes: &[u8],
-    key: &[u8; 16],
-    now: Option<Duration>,
-) -> Result<Lease<Randflake>, TicketError> {
-    reader.accept(bytes, key, now)
-}
-
 /// The first of `randflake-core/tests/vectors/tickets.json`: if the image made one itself, it would share code.
 const KEY: u128 = 0x3a1b_8978_88a1_927b_b826_4189_3311_985d;
 const DEVICE_ID: u64 = 0xcf2a_5448_adc8_2065;
@@ -29,14 +13,21 @@ const TICKET: [u64; 4] = [
     0xd07f_7bd5_feed_304a,
 ];
 
-size::image!(TicketReader, {
-    let bytes = TICKET.map(u64::to_be_bytes);
-    let mut reader = TicketReader::new(DEVICE_ID, 0);
-    let now = Some(Duration::from_secs(START_UNIX_S));
-    size::expect(probe(
-        black_box(&mut reader),
-        black_box(bytes.as_flattened()),
-        black_box(&KEY.to_be_bytes()),
-        black_box(now),
-    ));
-});
+size::image! {
+    state: TicketReader,
+    fn probe(
+        reader: &mut TicketReader,
+        bytes: &[u8],
+        key: &[u8; 16],
+        now: Option<Duration>,
+    ) -> Result<Lease<Randflake>, TicketError> {
+        reader.accept(bytes, key, now)
+    }
+    run: {
+        let bytes = TICKET.map(u64::to_be_bytes);
+        let mut reader = TicketReader::new(DEVICE_ID, 0);
+        let now = black_box(Some(Duration::from_secs(START_UNIX_S)));
+        let (bytes, key) = (black_box(bytes.as_flattened()), KEY.to_be_bytes());
+        expect(probe(black_box(&mut reader), bytes, black_box(&key), now));
+    }
+}
