@@ -11,10 +11,12 @@ mod helpers;
 mod parts;
 
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 use helpers::arguments::{self, Arguments, Part, Subcommand};
 use helpers::jobs;
 use helpers::report::Report;
+use helpers::scratch::Scratch;
 use helpers::setup::{self, Need};
 use parts::{
     bench, boards, c_library, check, deep, deploy, doc, emulated, engines, faults, features,
@@ -22,58 +24,39 @@ use parts::{
     unit,
 };
 
-/// Quick parts first: a slip is seen before the long ones begin. What a part does in detail stands
-/// at the top of its file.
+/// In the order in which a whole run begins them: what sees a slip within seconds, then what takes
+/// minutes. Builds in one target directory wait for each other: beside `lint`, which builds what
+/// most parts run, runs what builds in directories of its own; and what mostly builds comes before
+/// what mostly runs. What is short comes last, so that all end together. What a part does in detail
+/// stands at the top of its file.
 #[rustfmt::skip]
 const PARTS: &[Part] = &[
     ("tidy", Vec::new, tidy::run, "rules that no linter knows: arrows between crates, floors, features, documents"),
     ("lint", lint::needs, lint::run, "rustfmt and clippy; licences, sources and use of dependencies (cargo-deny, cargo-shear)"),
-    ("doc", doc::needs, doc::run, "rustdoc as a user and as docs.rs run it; where front pages and links lead (lychee)"),
-    ("features", lint::format_needs, features::run, "each library with no feature, and with each one alone; `sqlite` beside other crates"),
-    ("unit", Vec::new, unit::run, "the tests of each crate, with all features, and each case of the benchmarks"),
-    ("mutants", Vec::new, deep::mutants::sample::run, "a fixed sample of `deep mutants`: which change does no quick test notice?"),
-    ("emulated", emulated::needs, emulated::run, "32 bits, NEON, a big-endian machine, WebAssembly; compiles for microcontrollers"),
-    ("model", Vec::new, model::run, "leases under all orders of events, and all interleavings of the generator's atomics"),
-    ("proof", proof::needs, proof::run, "the rules of leases proved for all numbers, and compared with what ships (z3)"),
-    ("secrecy", secrecy::needs, secrecy::run, "what time and freed memory tell of a secret (valgrind)"),
     ("miri", miri::needs, miri::run, "undefined behaviour, seen by an interpreter (nightly)"),
-    ("qemu", qemu::needs, qemu::run, "firmware on emulated Cortex-M, RISC-V and AVR; what images may hold (nightly)"),
     ("c", c_library::needs, c_library::run, "the C library, on this machine and on those of `qemu` (clang)"),
     ("boards", boards::needs, boards::run, "examples for boards compile; those for any board are tested"),
-    ("integrations", integrations::needs, integrations::run, "ids in other crates' traits, the examples for servers"),
-    ("sql", sql::needs, sql::run, "SQL functions over ids in the databases themselves"),
-    ("interop", interop::needs, interop::run, "ids exchanged with the published Python package"),
-    ("serve", serve::needs, serve::run, "the server, with clients, a browser and requests from its description"),
-    ("deploy", deploy::needs, deploy::run, "what docs/deploy and docs/operations show: units, manifests, image, alerts"),
-    ("engines", engines::needs, engines::run, "lease stores on real servers and file systems"),
     ("faults", faults::needs, faults::run, "processes and engines killed, suspended, cut off, without power"),
+    ("unit", Vec::new, unit::run, "the tests of each crate, with all features, and each case of the benchmarks"),
+    ("qemu", qemu::needs, qemu::run, "firmware on emulated Cortex-M, RISC-V and AVR; what images may hold (nightly)"),
+    ("integrations", integrations::needs, integrations::run, "ids in other crates' traits, the examples for servers"),
+    ("serve", serve::needs, serve::run, "the server, with clients, a browser and requests from its description"),
+    ("sql", sql::needs, sql::run, "SQL functions over ids in the databases themselves"),
+    ("engines", engines::needs, engines::run, "lease stores on real servers and file systems"),
+    ("emulated", emulated::needs, emulated::run, "32 bits, NEON, a big-endian machine, WebAssembly; compiles for microcontrollers"),
+    ("mutants", Vec::new, deep::mutants::sample::run, "a fixed sample of `deep mutants`: which change does no quick test notice?"),
+    ("proof", proof::needs, proof::run, "the rules of leases proved for all numbers, and compared with what ships (z3)"),
+    ("features", lint::format_needs, features::run, "each library with no feature, and with each one alone; `sqlite` beside other crates"),
+    ("model", Vec::new, model::run, "leases under all orders of events, and all interleavings of the generator's atomics"),
+    ("doc", doc::needs, doc::run, "rustdoc as a user and as docs.rs run it; where front pages and links lead (lychee)"),
+    ("deploy", deploy::needs, deploy::run, "what docs/deploy and docs/operations show: units, manifests, image, alerts"),
+    ("secrecy", secrecy::needs, secrecy::run, "what time and freed memory tell of a secret (valgrind)"),
+    ("interop", interop::needs, interop::run, "ids exchanged with the published Python package"),
 ];
 
-/// What begins before the others, in this order: what sees a slip within seconds, then what takes
-/// minutes. Builds in one target directory wait for each other: beside `lint`, which builds what
-/// most parts run, runs what builds in directories of its own; and what mostly builds comes before
-/// what mostly runs. What is short comes last, so that all jobs end together.
-const FIRST: &[&str] = &[
-    "tidy",
-    "lint",
-    "miri",
-    "c",
-    "boards",
-    "faults",
-    "unit",
-    "qemu",
-    "integrations",
-    "serve",
-    "sql",
-    "engines",
-    "emulated",
-    "mutants",
-    "proof",
-    "features",
-    "model",
-    "doc",
-    "deploy",
-];
+/// Parts at once: some compute on one core, some build, some mostly wait. With four, a run takes as
+/// long, and tests that wait for leases of seconds are late more often.
+const AT_ONCE: usize = 3;
 
 #[rustfmt::skip]
 const OTHERS: &[Subcommand] = &[
@@ -100,8 +83,7 @@ const ALL: [(&str, &str); 2] = [
 fn main() -> ExitCode {
     let mut typed = Arguments::from_env();
     let name = typed.subcommand().ok().flatten().unwrap_or_default();
-    let other = OTHERS.iter().find(|other| other.name == name);
-    if let Some(other) = other {
+    if let Some(other) = OTHERS.iter().find(|other| other.name == name) {
         return run_other(other, typed);
     }
     if name.is_empty() || typed.contains(["-h", "--help"]) {
@@ -113,8 +95,10 @@ fn main() -> ExitCode {
         return usage_error(&message, &usage());
     }
     let is_all = ALL.iter().any(|(all, _)| *all == name);
-    let chosen = PARTS.iter().filter(|(own, ..)| is_all || name == *own);
-    let chosen: Vec<&Part> = chosen.collect();
+    let chosen: Vec<_> = PARTS
+        .iter()
+        .filter(|(own, ..)| is_all || name == *own)
+        .collect();
     if chosen.is_empty() {
         return usage_error(&format!("unknown subcommand `{name}`"), &usage());
     }
@@ -127,10 +111,36 @@ fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
     setup::prepare(&needs, &mut report);
     match parts {
         _ if only_setup => {}
-        [part] => jobs::run_part(part, &mut report),
-        parts => jobs::run(parts, FIRST, &mut report),
+        [part] => run_part(part, &mut report),
+        parts => run_all(parts, &mut report),
     }
     report.exit_code()
+}
+
+/// Runs parts side by side, and shows the output of each when it has ended.
+fn run_all(parts: &[&Part], report: &mut Report) {
+    let Some(scratch) = report.scratch("output") else {
+        return;
+    };
+    // A hundred servers have a thousand files each. As soon as they are removed, a disk may take
+    // longer to make others: ext4 looks at each one that was removed within minutes.
+    let memory = Scratch::in_memory("servers");
+    report.server_data = memory.as_ref().map(|memory| memory.path().to_owned());
+    let shared = report.beside(&scratch.path().join("settings"));
+    let all = Mutex::new(report);
+    jobs::each(AT_ONCE, parts, |part| {
+        let mut own = shared.beside(&scratch.path().join(part.0));
+        run_part(part, &mut own);
+        if let Ok(mut all) = all.lock() {
+            all.add(own);
+        }
+    });
+}
+
+fn run_part((name, _, run, _): &Part, report: &mut Report) {
+    report.begin(name);
+    run(report);
+    report.end_and_say();
 }
 
 fn run_other(subcommand: &Subcommand, mut typed: Arguments) -> ExitCode {
@@ -157,19 +167,19 @@ fn run_other(subcommand: &Subcommand, mut typed: Arguments) -> ExitCode {
 }
 
 fn usage() -> String {
-    let row = |name: &str, about: &str| format!("  {name:12} {about}\n");
-    let all = ALL.iter().map(|(name, about)| row(name, about));
-    let parts = PARTS.iter().map(|(name, .., about)| row(name, about));
-    let others = OTHERS.iter().map(|other| row(other.name, other.about()));
-    let deep = deep::list().map(|search| row(search.name, search.about()));
-    let [parts, others, deep] = [
-        all.chain(parts).collect(),
-        others.collect(),
-        deep.collect::<String>(),
-    ];
+    let rows = |rows: &mut dyn Iterator<Item = (&str, &str)>| -> String {
+        let rows: Vec<_> = rows
+            .map(|(name, about)| format!("  {name:12} {about}\n"))
+            .collect();
+        rows.concat()
+    };
+    let parts = PARTS.iter().map(|(name, .., about)| (*name, *about));
     format!(
-        "usage: cargo xtask <subcommand> [--host-only]\n\nsubcommands:\n{parts}\napart:\n{others}\ndeep:\n{deep}\n\
-         flags:\n  --host-only    leave out what needs tools other than Rust's, and name it\n"
+        "usage: cargo xtask <subcommand> [--host-only]\n\nsubcommands:\n{}\napart:\n{}\ndeep:\n{}\n\
+         flags:\n  --host-only    leave out what needs tools other than Rust's, and name it\n",
+        rows(&mut ALL.into_iter().chain(parts)),
+        rows(&mut OTHERS.iter().map(|other| (other.name, other.about()))),
+        rows(&mut deep::list().map(|search| (search.name, search.about()))),
     )
 }
 
@@ -191,16 +201,5 @@ mod tests {
                 assert!(PARTS.iter().any(|(own, ..)| own == part), "{what}: {part}");
             }
         }
-    }
-
-    #[test]
-    fn every_part_runs_once_and_the_long_ones_begin() {
-        let parts: Vec<&Part> = PARTS.iter().collect();
-        let ordered: Vec<&str> = jobs::in_order(&parts, FIRST)
-            .iter()
-            .map(|part| part.0)
-            .collect();
-        assert_eq!(ordered[..FIRST.len()], *FIRST);
-        assert!(parts.len() == ordered.len() && parts.iter().all(|part| ordered.contains(&part.0)));
     }
 }

@@ -58,17 +58,17 @@ impl Subcommand {
             .usage
             .iter()
             .map(|form| format!("cargo xtask {prefix}{} {form}", self.name));
-        let forms = forms.collect::<Vec<_>>().join("\n       ");
         let more = self.help.strip_prefix(self.about()).unwrap_or_default();
         let in_test = self
             .in_test
             .iter()
             .map(|(what, part)| format!("  {part:13} {what}\n"));
-        let in_test: String = in_test.collect();
         format!(
-            "{}\n\nusage: {forms}{}\n\nin `cargo xtask test`:\n{in_test}",
+            "{}\n\nusage: {}{}\n\nin `cargo xtask test`:\n{}",
             self.about(),
-            more.trim_end()
+            forms.collect::<Vec<_>>().join("\n       "),
+            more.trim_end(),
+            in_test.collect::<String>(),
         )
     }
 }
@@ -81,13 +81,18 @@ pub(crate) fn nothing_else(typed: Arguments) -> Result<(), String> {
     }
 }
 
-/// The words that are left: all are among the known ones.
-pub(crate) fn names(typed: Arguments, known: &[&str]) -> Result<Vec<String>, String> {
-    let names = typed
+/// The words that are left.
+pub(crate) fn rest(typed: Arguments) -> Vec<String> {
+    typed
         .finish()
         .into_iter()
-        .map(|name| name.to_string_lossy().into_owned());
-    let names: Vec<String> = names.collect();
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// The same, which are all among the known ones.
+pub(crate) fn names(typed: Arguments, known: &[&str]) -> Result<Vec<String>, String> {
+    let names = rest(typed);
     match names.iter().find(|name| !known.contains(&&***name)) {
         Some(unknown) => Err(format!("no {unknown:?}: there are {}", known.join(", "))),
         None => Ok(names),

@@ -19,42 +19,67 @@ pub(crate) fn target() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// A program, run in the workspace root.
-pub(crate) fn program<S: AsRef<str>>(name: &str, arguments: &[S]) -> Command {
-    let mut command = Command::new(name);
-    command
-        .current_dir(root())
-        .args(arguments.iter().map(AsRef::as_ref));
+/// A program with arguments that spaces part, run in the workspace root.
+pub(crate) fn program(file: impl AsRef<OsStr>, words: &str) -> Command {
+    let mut command = Command::new(file);
+    command.current_dir(root()).args(words.split_whitespace());
     command
 }
 
 /// The cargo that runs this program, so all parts use one toolchain.
-pub(crate) fn cargo<S: AsRef<str>>(arguments: &[S]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+pub(crate) fn cargo(words: &str) -> Command {
+    program(
+        env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+        words,
+    )
+}
+
+/// Cargo in another workspace, which is built in a directory of its own.
+pub(crate) fn cargo_in(workspace: &Path, target: &Path, words: &str) -> Command {
+    let mut command = cargo(words);
     command
-        .current_dir(root())
-        .args(arguments.iter().map(AsRef::as_ref));
+        .current_dir(workspace)
+        .env("CARGO_TARGET_DIR", target);
     command
 }
 
 /// A program of the nightly toolchain. Not `cargo +nightly`: only rustup's proxy knows that form.
-pub(crate) fn nightly<S: AsRef<str>>(arguments: &[S]) -> Command {
-    let mut command = program("rustup", &["run", "nightly"]);
+pub(crate) fn nightly(words: &str) -> Command {
+    let mut command = program("rustup", "run nightly");
     // A toolchain is installed by the user alone, so that its absence is seen.
     command
-        .args(arguments.iter().map(AsRef::as_ref))
+        .args(words.split_whitespace())
         .env("RUSTUP_AUTO_INSTALL", "0");
     command
 }
 
+/// What the compiler says of itself, with arguments such as `--print sysroot`.
+pub(crate) fn rustc(words: &str) -> String {
+    output_of(&mut program("rustc", words)).unwrap_or_default()
+}
+
 /// What a command printed, if it could be run and succeeded.
 pub(crate) fn output_of(command: &mut Command) -> Option<String> {
-    let output = command.output().ok()?;
-    output.status.success().then(|| {
-        String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned()
-    })
+    Some(answer(command).ok()?.trim_end().to_owned())
+}
+
+/// What a command printed, or its complaint.
+pub(crate) fn answer(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(text(&output.stderr))
+    }
+}
+
+/// A command fails, and its complaint has this in it.
+pub(crate) fn refuses(command: &mut Command, complaint: &str) -> Result<(), String> {
+    match answer(command) {
+        Err(printed) if printed.contains(complaint) => Ok(()),
+        Ok(printed) | Err(printed) => Err(printed),
+    }
 }
 
 /// Whether a command is cargo's own, of whatever toolchain, or runs one that its arguments name.

@@ -1,11 +1,10 @@
 //! Clippy as the compiler of what is tested, and the commands by which it compiled each library.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-use crate::helpers::cargo::{output_of, program, target};
+use crate::helpers::cargo::{program, rustc, target};
 use crate::helpers::files::write_script;
 
 /// What cargo calls for the crates of a workspace, instead of the compiler and with it.
@@ -14,8 +13,8 @@ const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const ARGUMENTS: &str = "CLIPPY_ARGS";
 
 /// Calls clippy, and keeps how it was called for a library or a program, beside itself: the
-/// environment, which may hold tokens, for this user alone, and an argument a line. A build for `check`, which is incremental, has other
-/// features.
+/// environment, which may hold tokens, for this user alone, and an argument a line. A build for
+/// `check`, which is incremental, has other features.
 const RECORDER: &str = r#"#!/bin/sh
 case "$*" in
 *incremental=* | *"--cfg test"*) ;;
@@ -42,8 +41,7 @@ pub(crate) fn not_while_building(command: &mut Command) -> &mut Command {
 
 /// The compiler that lints what it compiles.
 pub(crate) fn driver() -> PathBuf {
-    let sysroot = output_of(&mut program("rustc", &["--print", "sysroot"])).unwrap_or_default();
-    Path::new(&sysroot).join("bin/clippy-driver")
+    Path::new(&rustc("--print sysroot")).join("bin/clippy-driver")
 }
 
 /// The script that records. Without it, cargo says that it cannot run it.
@@ -76,23 +74,26 @@ impl Recorded {
 
     /// Clippy's look at it with other features.
     pub(crate) fn clippy(&self, features: &[&str], out: &Path) -> io::Result<Command> {
-        let driver = driver();
-        let program_and_word = [driver.as_os_str(), OsStr::new("rustc")];
-        let mut command = self.with(&program_and_word, features, CLIPPY_DROPS, out)?;
+        let mut command = self.with(
+            &[&driver(), Path::new("rustc")],
+            features,
+            CLIPPY_DROPS,
+            out,
+        )?;
         command.args(["--emit", "metadata"]);
         Ok(command)
     }
 
     /// Its pages with other features.
     pub(crate) fn rustdoc(&self, features: &[&str], out: &Path) -> io::Result<Command> {
-        let mut command = self.with(&[OsStr::new("rustdoc")], features, RUSTDOC_DROPS, out)?;
+        let mut command = self.with(&[Path::new("rustdoc")], features, RUSTDOC_DROPS, out)?;
         command.arg("-Dwarnings");
         Ok(command)
     }
 
     fn with(
         &self,
-        words: &[&OsStr],
+        words: &[&Path],
         features: &[&str],
         dropped: &[&str],
         out: &Path,
@@ -100,17 +101,17 @@ impl Recorded {
         // They are long, so that a message has their file's name.
         let file = out.join("arguments");
         fs::write(&file, without(&self.arguments, dropped).join("\n"))?;
+        let mut command = program("sh", "-c");
         // Not the jobserver of the cargo that has ended.
-        let script = r#". "$0" && unset CARGO_MAKEFLAGS MAKEFLAGS && exec "$@""#;
-        let mut command = program("sh", &["-c", script]);
-        let features = features.iter().map(|name| format!("feature=\"{name}\""));
+        command.arg(r#". "$0" && unset CARGO_MAKEFLAGS MAKEFLAGS && exec "$@""#);
         command
             .arg(&self.environment)
             .args(words)
-            .arg(format!("@{}", file.display()))
-            .args(features.flat_map(|feature| ["--cfg".to_owned(), feature]))
-            .arg("--out-dir")
-            .arg(out);
+            .arg(format!("@{}", file.display()));
+        for name in features {
+            command.args(["--cfg", &format!("feature=\"{name}\"")]);
+        }
+        command.arg("--out-dir").arg(out);
         Ok(command)
     }
 }

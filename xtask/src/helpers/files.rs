@@ -30,6 +30,38 @@ pub(crate) fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// The text of a file, or an error that names it.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(of(path))
+}
+
+/// Writes a file into a folder that need not be there yet, or returns an error that names it.
+pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(of(folder))?;
+    fs::write(path, text).map_err(of(path))
+}
+
+/// Copies a file into a folder that need not be there yet.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let folder = to.parent().unwrap_or(to);
+    fs::create_dir_all(folder).map_err(of(folder))?;
+    fs::copy(from, to).map(drop).map_err(of(from))
+}
+
+/// Says what an error is about.
+pub(crate) fn of(path: &Path) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{}: {error}", path.display())
+}
+
+/// What is in a folder, sorted; nothing if it is not there.
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
 /// Writes a program for the shell.
 pub(crate) fn write_script(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)?;
@@ -46,9 +78,11 @@ fn replaced(document: &str, [begin, end]: [&str; 2], text: &str) -> Option<Strin
 /// Puts text between two marks of a document of the project.
 pub(crate) fn put_into(document: &str, marks: [&str; 2], text: &str) -> Result<(), String> {
     let path = root().join(document);
-    let old = fs::read_to_string(&path).map_err(|error| format!("{document}: {error}"))?;
-    let new = replaced(&old, marks, text).ok_or_else(|| format!("{document} has no {marks:?}"))?;
-    fs::write(&path, new).map_err(|error| format!("{document}: {error}"))
+    let new = replaced(&read(&path)?, marks, text);
+    write(
+        &path,
+        new.ok_or_else(|| format!("{document} has no {marks:?}"))?,
+    )
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! The libraries and their features: what `features`, `unit` and `no-std` go through. The features
 //! are those of the manifests; here stands which of them are integrations.
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
 use crate::helpers::cargo::{cargo, root};
 use crate::helpers::clippy;
+use crate::helpers::files;
 use crate::helpers::manifest::Manifest;
 
 pub(crate) struct Library {
@@ -24,7 +23,7 @@ pub(crate) struct Library {
 impl Library {
     /// Cargo reads the same file: without it no command succeeds.
     pub(crate) fn manifest(&self) -> Manifest {
-        let text = fs::read_to_string(root().join(self.folder).join("Cargo.toml"));
+        let text = files::read(&root().join(self.folder).join("Cargo.toml"));
         Manifest::parse(&text.unwrap_or_default()).unwrap_or_default()
     }
 
@@ -35,37 +34,33 @@ impl Library {
             .features
             .into_iter()
             .map(|feature| feature.name);
-        let is_other = |name: &String| !self.integrations.contains(&&**name);
-        features.filter(is_other).collect()
-    }
-
-    /// The programs in `tests` that no part of its own runs.
-    pub(crate) fn test_programs(&self) -> Vec<String> {
-        let entries = fs::read_dir(root().join(self.folder).join("tests"));
-        let paths = entries.into_iter().flatten().flatten();
-        let paths = paths.map(|entry| entry.path());
-        let is_program = |path: &PathBuf| {
-            path.extension().is_some_and(|kind| kind == "rs") || path.join("main.rs").is_file()
-        };
-        let names = paths
-            .filter(is_program)
-            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-        let separate = self.manifest().separate_tests;
-        let mut names: Vec<String> = names.filter(|name| !separate.contains(name)).collect();
-        names.sort_unstable();
-        names
+        features
+            .filter(|name| !self.integrations.contains(&&**name))
+            .collect()
     }
 
     /// The same, as `--features` takes them.
     pub(crate) fn all_features(&self) -> String {
         self.features().join(",")
     }
+
+    /// The programs in `tests` that no part of its own runs.
+    pub(crate) fn test_programs(&self) -> Vec<String> {
+        let separate = self.manifest().separate_tests;
+        let paths = files::entries(&root().join(self.folder).join("tests")).into_iter();
+        paths
+            .filter(|path| {
+                path.extension().is_some_and(|kind| kind == "rs") || path.join("main.rs").is_file()
+            })
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .filter(|name| !separate.contains(name))
+            .collect()
+    }
 }
 
 /// Whether a package is an engine of lease stores.
 pub(crate) fn is_engine(name: &str) -> bool {
-    let is_named = |library: &&Library| library.name == name;
-    let found = LIBRARIES.iter().find(is_named);
+    let found = LIBRARIES.iter().find(|library| library.name == name);
     found.is_some_and(|library| library.folder.starts_with(ENGINES))
 }
 
@@ -95,21 +90,24 @@ pub(crate) fn features_of(packages: &[&str]) -> String {
 }
 
 fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
-    let names = |library: &Library| {
-        let features = features(library).into_iter();
-        let names = features.map(|feature| format!("{}/{feature}", library.name));
-        names.collect::<Vec<_>>()
+    let of_library = |library: &Library| -> Vec<String> {
+        features(library)
+            .iter()
+            .map(|feature| format!("{}/{feature}", library.name))
+            .collect()
     };
-    let all: Vec<String> = published().flat_map(names).collect();
-    all.join(",")
+    published()
+        .flat_map(of_library)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the
 /// features of what it builds at once, so each other choice of packages or features would build
 /// most dependencies once more.
 pub(crate) fn host_tests() -> Command {
-    let mut command = cargo(&["test", "--workspace", "--exclude", "xtask"]);
-    clippy::while_building(command.args(["--features", &host_features()]));
+    let mut command = cargo("test --workspace --exclude xtask --features");
+    clippy::while_building(command.arg(host_features()));
     command
 }
 
@@ -155,7 +153,7 @@ pub(crate) const LIGHT: [&str; 2] = ["sparx64", "randflake-core"];
 
 /// Their tests, built for one of these machines.
 pub(crate) fn light_tests(target: &str, features: &str) -> Command {
-    let mut command = cargo(&["test", "--no-fail-fast", "--target", target]);
+    let mut command = cargo(&format!("test --no-fail-fast --target {target}"));
     command.args(LIGHT.iter().flat_map(|name| ["--package", name]));
     optimised(1, command.args(["--features", features]));
     command
@@ -193,58 +191,59 @@ pub(crate) const INTEGRATIONS: &[&str] = &[
 
 /// In the order in which they are published: none depends on a later one.
 pub(crate) static LIBRARIES: LazyLock<Vec<Library>> = LazyLock::new(|| {
-    let mut all = Vec::from(BELOW_ENGINES);
+    let mut all = vec![
+        library("sparx64", true),
+        Library {
+            integrations: INTEGRATIONS,
+            ..library("randflake-core", true)
+        },
+        Library {
+            folder: "randflake-std/lease",
+            ..library("randflake-lease", false)
+        },
+    ];
     all.extend(engines());
-    all.extend(ABOVE_ENGINES);
+    all.extend([
+        Library {
+            integrations: INTEGRATIONS.split_at(1).1,
+            ..library("randflake-std", false)
+        },
+        library("randflake-embedded", true),
+    ]);
     all
 });
 
 /// The folder of the engines of lease stores, each a package.
 pub(crate) const ENGINES: &str = "randflake-std/engines";
 
+/// The names of its folders.
+pub(crate) fn engine_names() -> Vec<String> {
+    let folders = files::entries(&root().join(ENGINES)).into_iter();
+    folders
+        .filter_map(|folder| folder.file_name()?.to_str().map(str::to_owned))
+        .collect()
+}
+
 /// The engines, those that others stand on first.
 fn engines() -> Vec<Library> {
-    let entries = fs::read_dir(root().join(ENGINES)).into_iter().flatten();
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut engines: Vec<Library> = names.map(|name| engine(&name)).collect();
+    // They live as long as this program.
+    let engine = |name: String| Library {
+        folder: String::leak(format!("{ENGINES}/{name}")),
+        ..library(String::leak(format!("randflake-{name}")), false)
+    };
+    let mut engines: Vec<Library> = engine_names().into_iter().map(engine).collect();
     engines.sort_by_key(|engine| {
-        let known = engine
-            .manifest()
-            .dependencies
-            .into_iter()
-            .filter(|name| name.starts_with("randflake-"));
-        (known.count(), engine.name)
+        let known = engine.manifest().dependencies;
+        (
+            known
+                .iter()
+                .filter(|name| name.starts_with("randflake-"))
+                .count(),
+            engine.name,
+        )
     });
     engines
 }
-
-/// An engine by the name of its folder. It lives as long as this program.
-fn engine(name: &str) -> Library {
-    Library {
-        folder: String::leak(format!("{ENGINES}/{name}")),
-        ..library(String::leak(format!("randflake-{name}")), false)
-    }
-}
-
-const BELOW_ENGINES: [Library; 3] = [
-    library("sparx64", true),
-    Library {
-        integrations: INTEGRATIONS,
-        ..library("randflake-core", true)
-    },
-    Library {
-        folder: "randflake-std/lease",
-        ..library("randflake-lease", false)
-    },
-];
-
-const ABOVE_ENGINES: [Library; 2] = [
-    Library {
-        integrations: INTEGRATIONS.split_at(1).1,
-        ..library("randflake-std", false)
-    },
-    library("randflake-embedded", true),
-];
 
 /// The command line tool, which is no library.
 pub(crate) const TOOL: Library = Library {

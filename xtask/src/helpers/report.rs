@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::helpers::cargo::{is_cargo, shown};
 use crate::helpers::cpu;
+use crate::helpers::jobs;
 use crate::helpers::scratch::Scratch;
 use crate::helpers::test_counts::{Counts, Ignored};
 use crate::helpers::tools::Tool;
@@ -178,7 +178,7 @@ impl Report {
         let status = match self.stream(command, |line| counts.add_line(line)) {
             Ok(status) => status,
             Err(error) => {
-                self.verdict(what, Err(format!("{error}: {}", shown(command))));
+                self.fail(what, format!("{error}: {}", shown(command)));
                 return;
             }
         };
@@ -220,34 +220,20 @@ impl Report {
 
     /// Commands that run tests, side by side; their output comes in their order.
     pub(crate) fn tests_at_once(&mut self, commands: Vec<(String, Command)>) {
-        let (Some(part), Some(scratch)) = (
+        let (Some(name), Some(scratch)) = (
             self.parts.last().map(|part| part.name),
             self.scratch("tests"),
         ) else {
             return;
         };
-        let reports = commands.into_iter().map(|(what, command)| {
+        let count = commands.len();
+        let ended = jobs::each(count, commands, |(what, mut command)| {
             let mut report = self.beside(&scratch.path().join(&what));
-            report.begin(part);
-            (what, command, report)
+            report.begin(name);
+            report.tests(&what, &mut command);
+            report
         });
-        let reports: Vec<_> = reports.collect();
-        let ended: Vec<_> = thread::scope(|scope| {
-            let running = reports.into_iter().map(|(what, mut command, mut report)| {
-                scope.spawn(move || {
-                    report.tests(&what, &mut command);
-                    report
-                })
-            });
-            let running: Vec<_> = running.collect();
-            running.into_iter().map(ScopedJoinHandle::join).collect()
-        });
-        for report in ended {
-            let Some(mut report) =
-                self.ok("tests", report.map_err(|_| "a thread of xtask panicked"))
-            else {
-                continue;
-            };
+        for mut report in ended {
             self.show(&mut report);
             if let (Some(part), Some(share)) = (self.parts.last_mut(), report.parts.pop()) {
                 part.passed += share.passed;
@@ -259,24 +245,28 @@ impl Report {
     }
 
     /// One check that is no command.
-    pub(crate) fn verdict(&mut self, what: &str, verdict: Result<(), String>) -> bool {
-        let passed = verdict.is_ok();
+    pub(crate) fn verdict<T>(&mut self, what: &str, verdict: Result<T, impl Display>) -> bool {
+        let passed = self.ok(what, verdict).is_some();
         if let Some(part) = self.parts.last_mut() {
             part.passed += usize::from(passed);
-            part.failed += usize::from(!passed);
-            if let Err(reason) = verdict {
-                self.failures
-                    .push(format!("{}: {what}: {reason}", part.name));
-                self.say(&format!("FAILED {what}: {reason}"));
-            }
         }
         passed
     }
 
+    /// A check that failed.
+    pub(crate) fn fail(&mut self, what: &str, reason: impl Display) {
+        self.ok(what, Err::<(), _>(reason));
+    }
+
     /// What was made, or a failed check that says why there is none.
     pub(crate) fn ok<T>(&mut self, what: &str, made: Result<T, impl Display>) -> Option<T> {
-        made.map_err(|error| self.verdict(what, Err(error.to_string())))
-            .ok()
+        if let (Some(part), Err(reason)) = (self.parts.last_mut(), &made) {
+            part.failed += 1;
+            self.failures
+                .push(format!("{}: {what}: {reason}", part.name));
+            self.say(&format!("FAILED {what}: {reason}"));
+        }
+        made.ok()
     }
 
     /// A temporary directory.
@@ -307,7 +297,7 @@ impl Report {
     /// Something is missing that cannot be brought without the user: what, and the command which
     /// brings it.
     pub(crate) fn missing(&mut self, what: &str, command: String) {
-        self.verdict(what, Err("missing".to_owned()));
+        self.fail(what, "missing");
         self.remedy(command);
     }
 
@@ -448,11 +438,15 @@ mod tests {
         let mut report = Report::new(false).beside(&file);
         report.begin("part");
         report.say("first");
-        assert!(report.check(
-            "both",
-            program("sh", &["-c", "echo out; echo $A >&2"]).env("A", "x")
-        ));
-        report.tests("none", &mut program("sh", &["-c", "echo a; exit 3"]));
+        assert!(
+            report.check(
+                "both",
+                program("sh", "-c")
+                    .arg("echo out; echo $A >&2")
+                    .env("A", "x")
+            )
+        );
+        report.tests("none", program("sh", "-c").arg("echo a; exit 3"));
         let kept = fs::read_to_string(&file).unwrap();
         assert_eq!(
             kept,

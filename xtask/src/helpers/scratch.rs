@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, io, process};
 
 use crate::helpers::cargo::{output_of, program};
+use crate::helpers::files;
 
 /// A fresh directory, removed on drop.
 pub(crate) struct Scratch(PathBuf);
@@ -22,13 +23,8 @@ impl Scratch {
         const PLENTY_KIB: u64 = 8 << 20;
         let memory = Path::new("/dev/shm");
         remove_left_behind(memory, name);
-        let free: u64 = output_of(&mut program("df", &["--output=avail", "/dev/shm"]))?
-            .lines()
-            .nth(1)?
-            .trim()
-            .parse()
-            .ok()?;
-        if free < PLENTY_KIB {
+        let free = output_of(&mut program("df", "--output=avail /dev/shm"))?;
+        if free.lines().nth(1)?.trim().parse::<u64>().ok()? < PLENTY_KIB {
             return None;
         }
         let scratch = Self::below(memory, name).ok()?;
@@ -51,8 +47,7 @@ impl Scratch {
 /// Removes what programs had that were killed: in memory it would take that away until the next
 /// boot.
 fn remove_left_behind(folder: &Path, name: &str) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()) {
+    for path in files::entries(folder) {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let owner = file.strip_prefix(&*format!("randflake-{name}-"));
         let owner = owner.and_then(|owner| owner.parse::<u32>().ok());

@@ -1,11 +1,11 @@
 //! Brings what the parts need: Rust components and targets through rustup, outside tools through
 //! apt.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::helpers::cargo::{cargo, nightly, output_of, program, shown};
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::tools::{self, Tool};
 
@@ -40,11 +40,14 @@ pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
         match need {
             Need::Tool(_) if report.host_only() => {}
             Need::Tool(tool) if tool.find().is_none() => missing_tools.push(*tool),
-            _ if need.is_there() => _ = report.verdict(&name, Ok(())),
             _ => {
-                let remedy = need.bring();
-                if need.is_there() {
-                    report.verdict(&name, Ok(()));
+                let remedy = if need.is_there() {
+                    String::new()
+                } else {
+                    need.bring()
+                };
+                if remedy.is_empty() || need.is_there() {
+                    report.verdict(&name, Ok::<_, String>(()));
                 } else {
                     report.missing(&name, remedy);
                 }
@@ -52,20 +55,19 @@ pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
         }
         names.push(name);
     }
-    let mut not_brought = Vec::new();
-    if !missing_tools.is_empty() {
-        tools::bring(&missing_tools, |tool, done| match done {
-            Ok(done) => {
-                println!("{}: {done}", tool.name);
-                report.verdict(tool.name, Ok(()));
-            }
-            Err(why) => {
-                let why = format!("missing (--host-only goes without): {why}");
-                report.verdict(tool.name, Err(why));
-                not_brought.push(tool);
-            }
-        });
+    if missing_tools.is_empty() {
+        return;
     }
+    let mut not_brought = Vec::new();
+    tools::bring(&missing_tools, |tool, done| {
+        if let Ok(done) = &done {
+            println!("{}: {done}", tool.name);
+        }
+        let done = done.map_err(|why| format!("missing (--host-only goes without): {why}"));
+        if !report.verdict(tool.name, done) {
+            not_brought.push(tool);
+        }
+    });
     if !not_brought.is_empty() {
         report.remedy(tools::command(&not_brought));
     }
@@ -84,12 +86,14 @@ impl Need {
 
     fn is_there(&self) -> bool {
         match self {
-            Self::Command(command, _) => output_of(&mut cargo(&[*command, "--version"])).is_some(),
-            Self::Target(target) => libraries(program("rustc", &["--print", "sysroot"]))
+            Self::Command(command, _) => {
+                output_of(&mut cargo(&format!("{command} --version"))).is_some()
+            }
+            Self::Target(target) => libraries(program("rustc", "--print sysroot"))
                 .is_some_and(|path| path.join(target).is_dir()),
             Self::Miri => {
-                output_of(&mut nightly(&["cargo", "miri", "--version"])).is_some()
-                    && libraries(nightly(&["rustc", "--print", "sysroot"]))
+                output_of(&mut nightly("cargo miri --version")).is_some()
+                    && libraries(nightly("rustc --print sysroot"))
                         .is_some_and(|path| path.join("src/rust/library/Cargo.toml").is_file())
             }
             Self::LlvmTools => llvm_tools().is_some(),
@@ -100,8 +104,8 @@ impl Need {
     /// Tries to install it; the command a user would type.
     fn bring(&self) -> String {
         let mut command = match self {
-            Self::Command(_, component) => program("rustup", &["component", "add", component]),
-            Self::Target(target) => program("rustup", &["target", "add", target]),
+            Self::Command(_, component) => program("rustup", &format!("component add {component}")),
+            Self::Target(target) => program("rustup", &format!("target add {target}")),
             // A whole toolchain is not brought unasked. The command also steps back to the newest
             // nightly that has the components.
             Self::Miri => return nightly_with(&["miri", "rust-src"]),
@@ -115,20 +119,15 @@ impl Need {
 
 /// Adds components to the nightly toolchain, if there is one; the command that brings both.
 fn nightly_with(components: &[&str]) -> String {
-    let mut add = program("rustup", &["component", "add", "--toolchain", "nightly"]);
-    run(add.args(components));
-    let mut install = "rustup toolchain install nightly --profile minimal".to_owned();
-    for component in components {
-        install.push_str(" --component ");
-        install.push_str(component);
-    }
-    install
+    run(program("rustup", "component add --toolchain nightly").args(components));
+    let components = components.join(" --component ");
+    format!("rustup toolchain install nightly --profile minimal --component {components}")
 }
 
 /// The folder of the nightly toolchain's `llvm-cov` and `llvm-profdata`.
 fn llvm_tools() -> Option<PathBuf> {
-    let targets = fs::read_dir(libraries(nightly(&["rustc", "--print", "sysroot"]))?).ok()?;
-    let mut folders = targets.flatten().map(|target| target.path().join("bin"));
+    let targets = files::entries(&libraries(nightly("rustc --print sysroot"))?);
+    let mut folders = targets.iter().map(|target| target.join("bin"));
     folders.find(|folder| folder.join("llvm-cov").is_file())
 }
 

@@ -1,9 +1,9 @@
 //! Packages of `PyPI`, in a virtual environment made for the run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::helpers::cargo::{output_of, program};
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::scratch::Scratch;
 use crate::helpers::tools::PYTHON;
@@ -32,30 +32,26 @@ impl Venv {
         packages: &[&str],
     ) -> Option<Self> {
         let python = report.tool(&PYTHON, what)?;
-        let scratch = report.scratch(name)?;
-        let venv = Self {
-            folder: scratch,
-            pip_of: installs_elsewhere(&python).then(|| python.clone()),
-        };
-        let mut make = program(&text(&python), &["-m", "venv"]);
+        let folder = report.scratch(name)?;
+        // A pip of 22.3 or later can be told where to.
+        let mut asked = program(&python, "-m pip --version --python");
+        let pip_of = output_of(asked.arg(&python)).map(|_| python.clone());
+        let mut make = program(&python, "-m venv");
         // Installing it takes longer than most packages.
-        make.args(venv.pip_of.is_some().then_some("--without-pip"));
-        if !report.check("virtual environment", make.arg(venv.folder())) {
-            return None;
-        }
+        make.args(pip_of.is_some().then_some("--without-pip"))
+            .arg(folder.path());
+        let venv = Self { folder, pip_of };
         // Hashes can be given in a file only.
         let list = venv.folder().join("requirements.txt");
-        let written = fs::write(&list, packages.join("\n"));
-        if !report.verdict(
-            "list of packages",
-            written.map_err(|error| error.to_string()),
-        ) {
+        if !report.check("virtual environment", &mut make)
+            || !report.verdict("list of packages", files::write(&list, packages.join("\n")))
+        {
             return None;
         }
         let pip = venv.pip();
-        let mut install = program(&pip[0], &pip[1..]);
+        let mut install = program(&pip[0], "");
         // What is imported is compiled then.
-        install.args([
+        install.args(&pip[1..]).args([
             "install",
             "--quiet",
             "--no-compile",
@@ -67,12 +63,17 @@ impl Venv {
     }
 
     /// The words that call pip for it.
-    pub(crate) fn pip(&self) -> Vec<String> {
-        let own = text(&self.program("python"));
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    pub(crate) fn pip(&self) -> Vec<PathBuf> {
+        let own = self.program("python");
+        let words = |words: &[&str]| words.iter().map(PathBuf::from).collect::<Vec<_>>();
         match &self.pip_of {
-            Some(python) => words(&[&text(python), "-m", "pip", "--python", &own]),
-            None => words(&[&own, "-m", "pip"]),
+            Some(python) => [
+                vec![python.clone()],
+                words(&["-m", "pip", "--python"]),
+                vec![own],
+            ]
+            .concat(),
+            None => [vec![own], words(&["-m", "pip"])].concat(),
         }
     }
 
@@ -83,8 +84,8 @@ impl Venv {
     /// A folder of a package.
     pub(crate) fn package(&self, path: &str) -> Option<PathBuf> {
         // Named after the version of Python.
-        let versions = fs::read_dir(self.folder().join("lib")).ok()?.flatten();
-        let mut folders = versions.map(|version| version.path().join("site-packages").join(path));
+        let versions = files::entries(&self.folder().join("lib")).into_iter();
+        let mut folders = versions.map(|version| version.join("site-packages").join(path));
         folders.find(|folder| folder.is_dir())
     }
 
@@ -92,15 +93,4 @@ impl Venv {
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder().join("bin").join(name)
     }
-}
-
-/// Whether a Python has a pip, and one of 22.3 or later, which can be told where to.
-fn installs_elsewhere(python: &Path) -> bool {
-    let python = text(python);
-    let asked = ["-m", "pip", "--python", &python, "--version"];
-    output_of(&mut program(&python, &asked)).is_some()
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }

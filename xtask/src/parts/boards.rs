@@ -4,12 +4,12 @@
 //! examples alone.
 
 use std::process::Command;
-use std::{fs, io};
 
-use crate::helpers::cargo::{cargo, root, target};
+use crate::helpers::cargo::{cargo_in, root, target};
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
-use crate::parts::lint::DENY;
+use crate::parts::lint::{self, DENY};
 
 /// Examples, and the target that their `.cargo/config.toml` names. Those of one target are checked
 /// together, so that what they stand on is compiled once.
@@ -37,14 +37,14 @@ pub(crate) fn needs() -> Vec<Need> {
 
 fn needs_of(boards: &[Board]) -> Vec<Need> {
     let targets = boards.iter().map(|(target, _)| Need::Target(target));
-    targets.chain(crate::parts::lint::format_needs()).collect()
+    targets.chain(lint::format_needs()).collect()
 }
 
 pub(crate) fn run(report: &mut Report) {
-    report.check("examples, format", &mut inside(&["fmt", "--check"]));
+    report.check("examples, format", &mut inside("fmt --check"));
     report.verdict("the guide's code is that of an example", guide());
     check(report, IN_TEST);
-    let mut tests = inside(&["test", "--locked"]);
+    let mut tests = inside("test --locked");
     report.tests("examples for any board", tests.args(packages(TESTED)));
 }
 
@@ -60,9 +60,8 @@ pub(crate) fn check_all(report: &mut Report) {
 
 fn check(report: &mut Report, all: &[Board]) {
     for (target, boards) in all {
-        let mut clippy = inside(&["clippy", "--locked", "--target", target]);
-        clippy.args(packages(boards));
-        report.check(&boards.join(", "), clippy.args(DENY));
+        let mut clippy = inside(&format!("clippy --locked --target {target}"));
+        report.check(&boards.join(", "), clippy.args(packages(boards)).args(DENY));
     }
 }
 
@@ -72,12 +71,12 @@ fn packages<'a>(names: &'a [&str]) -> impl Iterator<Item = &'a str> {
 }
 
 /// Cargo in the workspace of the examples.
-fn inside(arguments: &[&str]) -> Command {
-    let mut command = cargo(arguments);
-    command
-        .current_dir(root().join("randflake-embedded/examples"))
-        .env("CARGO_TARGET_DIR", target().join("examples"));
-    command
+fn inside(words: &str) -> Command {
+    cargo_in(
+        &root().join("randflake-embedded/examples"),
+        &target().join("examples"),
+        words,
+    )
 }
 
 const GUIDE: &str = "docs/firmware.md";
@@ -88,12 +87,13 @@ const EXAMPLES: [(&str, &str); 3] = [
 ];
 
 fn guide() -> Result<(), String> {
-    let read = |path: &str| fs::read_to_string(root().join(path));
+    let read = |path: &str| files::read(&root().join(path));
     let example = |(language, path): (&'static str, &str)| Ok((language, read(path)?));
-    let examples: io::Result<Vec<_>> = EXAMPLES.map(example).into_iter().collect();
-    let texts = examples.and_then(|examples| Ok((read(GUIDE)?, examples)));
-    let (guide, examples) = texts.map_err(|error| error.to_string())?;
-    match lost(&guide, &examples) {
+    let examples = EXAMPLES
+        .into_iter()
+        .map(example)
+        .collect::<Result<Vec<_>, String>>()?;
+    match lost(&read(GUIDE)?, &examples) {
         Some(lost) => Err(format!("{GUIDE} has\n{lost}\nwhich no example has")),
         None => Ok(()),
     }
@@ -102,31 +102,31 @@ fn guide() -> Result<(), String> {
 /// A block that is no part of a program of its language, or a line of TOML that no manifest has.
 /// Empty lines do not count.
 fn lost(guide: &str, examples: &[(&str, String)]) -> Option<String> {
-    let mut blocks = guide
-        .split("```")
-        .skip(1)
-        .step_by(2)
-        .filter_map(|block| block.split_once('\n'));
-    blocks.find_map(|(language, block)| {
-        let mut examples = examples
-            .iter()
-            .filter(|(own, _)| *own == language)
-            .peekable();
-        examples.peek()?;
-        let texts: Vec<String> = examples.map(|(_, text)| dense(text)).collect();
-        let block = dense(block);
-        let parts: Vec<&str> = if language == "toml" {
-            block.lines().collect()
-        } else {
-            vec![&block]
-        };
-        let is_lost = |part: &&&str| {
-            !texts
+    let blocks = guide.split("```").skip(1).step_by(2);
+    blocks
+        .filter_map(|block| block.split_once('\n'))
+        .find_map(|(language, block)| {
+            let of_language = examples.iter().filter(|(own, _)| *own == language);
+            let texts: Vec<_> = of_language
+                .map(|(_, text)| format!("\n{}\n", dense(text)))
+                .collect();
+            let block = dense(block);
+            let parts: Vec<&str> = if language == "toml" {
+                block.lines().collect()
+            } else {
+                vec![&block]
+            };
+            let is_lost = |part: &&&str| {
+                !texts
+                    .iter()
+                    .any(|text| text.contains(&format!("\n{part}\n")))
+            };
+            parts
                 .iter()
-                .any(|text| format!("\n{text}\n").contains(&format!("\n{part}\n")))
-        };
-        parts.iter().find(is_lost).map(|part| (*part).to_owned())
-    })
+                .find(is_lost)
+                .filter(|_| !texts.is_empty())
+                .map(|part| (*part).to_owned())
+        })
 }
 
 fn dense(text: &str) -> String {

@@ -38,7 +38,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     arguments::nothing_else(typed)?;
     Plan::of(lint::format_needs(), move |report| {
         report.is_incremental = true;
-        report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
+        report.check("format", &mut cargo("fmt --all --check"));
         match library {
             None => all(report),
             Some(library) => one(report, library),
@@ -63,7 +63,7 @@ fn all(report: &mut Report) {
 }
 
 fn one(report: &mut Report, library: &Library) {
-    let mut tests = cargo(&["test", "--no-fail-fast", "--package", library.name]);
+    let mut tests = cargo(&format!("test --no-fail-fast --package {}", library.name));
     tests.args(["--features", &features_of(&[library.name])]);
     report.tests(
         library.name,

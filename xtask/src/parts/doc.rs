@@ -4,12 +4,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, io};
 
 use crate::helpers::cargo::{program, target};
 use crate::helpers::clippy::Recorded;
-use crate::helpers::files::write_script;
-use crate::helpers::matrix::{LIBRARIES, host_tests};
+use crate::helpers::files::{self, write_script};
+use crate::helpers::matrix::{LIBRARIES, Library, host_tests};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::PYTHON;
@@ -62,15 +61,19 @@ pub(crate) fn run(report: &mut Report) {
     }
     for library in LIBRARIES.iter() {
         let what = format!("{} with default features", library.name);
-        let made =
-            Recorded::of(library.name).and_then(|recorded| recorded.rustdoc(&[], scratch.path()));
+        let recorded = Recorded::of(library.name);
+        let made = recorded.and_then(|recorded| recorded.rustdoc(&[], scratch.path()));
         if let Some(mut pages) = report.ok(&what, made) {
             report.check(&what, &mut pages);
         }
     }
-    let Some(rustdoc) = report.ok("rustdoc", rustdoc()) else {
+    let rustdoc = target().join("rustdoc-for-docs-rs");
+    if report
+        .ok("rustdoc", write_script(&rustdoc, RUSTDOC))
+        .is_none()
+    {
         return;
-    };
+    }
     let pages = target().join("doc");
     let mut command = host_tests();
     command
@@ -84,12 +87,7 @@ pub(crate) fn run(report: &mut Report) {
         let what = format!("badge of {library}");
         report.verdict(&what, badge(&pages_of(&pages, library).join(page), feature));
     }
-    let Some(lychee) = lychee else {
-        return;
-    };
-    let front_pages = LIBRARIES
-        .iter()
-        .map(|library| pages_of(&pages, library.name).join("index.html"));
+    let Some(lychee) = lychee else { return };
     // Pages of these libraries on docs.rs are here.
     let remap = format!(
         r"^https://docs\.rs/[^/]+/latest/(.*) file://{}/$1",
@@ -104,15 +102,18 @@ pub(crate) fn run(report: &mut Report) {
         "--remap",
         &remap,
     ]);
-    report.check("links of front pages", command.args(front_pages));
+    let front = |library: &Library| pages_of(&pages, library.name).join("index.html");
+    report.check(
+        "links of front pages",
+        command.args(LIBRARIES.iter().map(front)),
+    );
 }
 
 /// Follows links to files and headings.
 fn offline(lychee: &Venv) -> Command {
-    let program_file = lychee.program("lychee").to_string_lossy().into_owned();
     program(
-        &program_file,
-        &["--offline", "--include-fragments", "--no-progress"],
+        lychee.program("lychee"),
+        "--offline --include-fragments --no-progress",
     )
 }
 
@@ -126,22 +127,15 @@ fn links(report: &mut Report) -> Option<Venv> {
     Some(lychee)
 }
 
-fn rustdoc() -> io::Result<PathBuf> {
-    let path = target().join("rustdoc-for-docs-rs");
-    write_script(&path, RUSTDOC)?;
-    Ok(path)
-}
-
 /// The folder of a library's pages.
 fn pages_of(pages: &Path, library: &str) -> PathBuf {
     pages.join(library.replace('-', "_"))
 }
 
 fn badge(page: &Path, feature: &str) -> Result<(), String> {
-    let html = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
-    if html.contains(&format!("crate feature <code>{feature}</code>")) {
-        return Ok(());
-    }
+    let has_badge = files::read(page)?.contains(&format!("crate feature <code>{feature}</code>"));
     let page = page.display();
-    Err(format!("{page} has no badge of the feature {feature}"))
+    has_badge
+        .then_some(())
+        .ok_or_else(|| format!("{page} has no badge of the feature {feature}"))
 }

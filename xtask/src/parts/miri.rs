@@ -27,7 +27,7 @@ pub(crate) fn needs() -> Vec<Need> {
 
 pub(crate) fn run(report: &mut Report) {
     for arguments in RUNS {
-        let mut command = nightly(&["cargo", "miri", "test", "--no-fail-fast"]);
+        let mut command = nightly("cargo miri test --no-fail-fast");
         command
             .args(arguments.split(' '))
             // For property tests that choose no number of cases themselves; they read their

@@ -12,6 +12,7 @@ pub(crate) mod emulated;
 pub(crate) mod engines;
 pub(crate) mod faults;
 pub(crate) mod features;
+pub(crate) mod firmware;
 pub(crate) mod integrations;
 pub(crate) mod interop;
 pub(crate) mod lint;

@@ -39,13 +39,13 @@ pub(crate) fn run(report: &mut Report) {
     let Some(venv) = Venv::with(report, "proof", "solver", &[Z3, &numpy]) else {
         return;
     };
-    let python = venv.program("python");
     // Without `-B` it would leave compiled files in the tree.
-    let arguments = ["-B", "randflake-std/lease/proof"];
-    let mut prove = program(&python.to_string_lossy(), &arguments);
+    let mut prove = program(venv.program("python"), "-B randflake-std/lease/proof");
     let rows = test_of_rules("rule_rows");
-    prove.arg(VIEWS.to_string());
-    prove.arg(rows.get_program()).args(rows.get_args());
+    prove
+        .arg(VIEWS.to_string())
+        .arg(rows.get_program())
+        .args(rows.get_args());
     // As `test_of_rules` runs cargo.
     prove.envs(
         rows.get_envs()

@@ -1,11 +1,11 @@
 //! `public-api`: what others may call, kept in a file beside each library. No part of `test`: its
 //! tool is built from source, in three minutes.
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::{cargo, nightly, output_of, program, root, shown};
+use crate::helpers::files;
 use crate::helpers::matrix::{LIBRARIES, Library, published};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
@@ -19,32 +19,17 @@ named, into target/c/packages unless `--out` names another folder.
 ";
 
 /// A subcommand of cargo, at the version that reads what the nightly toolchain's rustdoc writes.
-struct Subcommand {
-    name: &'static str,
-    version: &'static str,
-}
+const PUBLIC_API: &str = "cargo-public-api";
+const VERSION: &str = "0.52.0";
 
-const PUBLIC_API: Subcommand = Subcommand {
-    name: "cargo-public-api",
-    version: "0.52.0",
-};
-
-impl Subcommand {
-    /// Its program, which is built first if it is not there.
-    fn bring(&self, report: &mut Report) -> Option<PathBuf> {
-        let home = folder().join(format!("{}-{}", self.name, self.version));
-        let file = home.join("bin").join(self.name);
-        if !file.is_file() {
-            let arguments = ["install", "--locked", self.name, "--version", self.version];
-            let mut install = cargo(&arguments);
-            // It runs for seconds, so it is not worth optimising.
-            install.args(["--debug", "--root"]).arg(&home);
-            if !report.check(self.name, &mut install) {
-                return None;
-            }
-        }
-        Some(file)
-    }
+/// Its program, which is built first if it is not there.
+fn bring(report: &mut Report) -> Option<PathBuf> {
+    let home = folder().join(format!("{PUBLIC_API}-{VERSION}"));
+    let file = home.join("bin").join(PUBLIC_API);
+    // It runs for seconds, so it is not worth optimising.
+    let words = format!("install --locked {PUBLIC_API} --version {VERSION} --debug --root");
+    let is_there = file.is_file() || report.check(PUBLIC_API, cargo(&words).arg(&home));
+    is_there.then_some(file)
 }
 
 /// Compares, or writes.
@@ -52,34 +37,27 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     let writes = typed.contains("--write");
     arguments::nothing_else(typed)?;
     Plan::of(Vec::new(), move |report| {
-        if let Some(tool) = PUBLIC_API.bring(report) {
+        if let Some(tool) = bring(report) {
             for library in LIBRARIES.iter() {
-                let result = compare(&tool.to_string_lossy(), library, writes);
-                report.verdict(library.name, result);
+                report.verdict(library.name, compare(&tool, library, writes));
             }
         }
     })
 }
 
-/// The list of what others may call of a library.
-pub(crate) fn file(library: &Library) -> PathBuf {
-    root().join(library.folder).join("public-api.txt")
-}
-
 /// Compares a library's interface with its file, or writes that. Without integrations, which add
 /// impls of traits but no names, and take minutes to build.
-fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
-    let mut list = program(tool, &["public-api", "--package", library.name]);
-    list.args(["-sss", "--color", "never", "--features"])
-        .arg(library.all_features())
+fn compare(tool: &Path, library: &Library, writes: bool) -> Result<(), String> {
+    let mut list = program(tool, "public-api -sss --color never --package");
+    list.args([library.name, "--features", &library.all_features()])
         .env("RUSTUP_TOOLCHAIN", "nightly");
     println!("\n$ {}", shown(&list));
     let found = output_of(&mut list).ok_or("there is no list: does the library compile?")? + "\n";
-    let path = file(library);
+    let path = root().join(library.folder).join("public-api.txt");
     if writes {
-        return fs::write(&path, found).map_err(|error| format!("{}: {error}", path.display()));
+        return files::write(&path, found);
     }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
+    let kept = files::read(&path).unwrap_or_default();
     if kept == found {
         return Ok(());
     }
@@ -109,17 +87,16 @@ pub(crate) fn package(mut typed: Arguments) -> Planned {
     }
     // It comes with a nightly toolchain, as docs.rs has.
     Plan::of(vec![Need::Miri], |report| {
-        let mut package = cargo(&["package", "--allow-dirty"]);
         let names = published().map(|library| library.name);
-        report.check(
-            "the libraries and the tool",
-            package.args(names.flat_map(|name| ["--package", name])),
-        );
+        let mut package = cargo("package --allow-dirty");
+        package.args(names.flat_map(|name| ["--package", name]));
+        report.check("the libraries and the tool", &mut package);
         for library in LIBRARIES.iter() {
-            let mut pages = nightly(&["cargo", "doc", "--no-deps", "--lib", "--all-features"]);
-            pages.args(["--package", library.name]);
-            let what = format!("{} on docs.rs", library.name);
-            report.check(&what, pages.env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"));
+            let mut pages = nightly("cargo doc --no-deps --lib --all-features --package");
+            pages
+                .arg(library.name)
+                .env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings");
+            report.check(&format!("{} on docs.rs", library.name), &mut pages);
         }
     })
 }

@@ -10,6 +10,7 @@
 
 use std::env::consts::{ARCH, OS};
 use std::fs;
+use std::path::Path;
 
 use crate::helpers::cargo::{cargo, program, target};
 use crate::helpers::report::Report;
@@ -17,11 +18,10 @@ use crate::helpers::setup::Need;
 use crate::helpers::tools::VALGRIND;
 
 pub(crate) fn needs() -> Vec<Need> {
-    if is_supported() {
-        vec![Need::Tool(&VALGRIND)]
-    } else {
-        Vec::new()
-    }
+    is_supported()
+        .then_some(Need::Tool(&VALGRIND))
+        .into_iter()
+        .collect()
 }
 
 /// Requests to valgrind are instructions, which the program has for one processor.
@@ -33,34 +33,30 @@ pub(crate) fn run(report: &mut Report) {
     if !is_supported() {
         return report.leave_out("what time and memory tell of a secret (needs Linux on x86-64)");
     }
-    let mut build = cargo(&["build", "--release", "--package", "secrecy"]);
+    let mut build = cargo("build --release --package secrecy");
     // For the places of what is found.
     build.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
     if report.check("build", &mut build) {
-        time(report);
-        let mut search = program(&binary(), &["memory"]);
-        report.check("copies of keys in memory", &mut search);
+        let binary = target().join("release/secrecy");
+        time(report, &binary);
+        report.check("copies of keys in memory", &mut program(binary, "memory"));
     }
 }
 
-fn binary() -> String {
-    let binary = target().join("release/secrecy");
-    binary.to_string_lossy().into_owned()
-}
-
-fn time(report: &mut Report) {
-    let Some(valgrind) = report.tool(&VALGRIND, "jumps and addresses that depend on a secret")
-    else {
+fn time(report: &mut Report, binary: &Path) {
+    let what = "jumps and addresses that depend on a secret";
+    let Some(valgrind) = report.tool(&VALGRIND, what) else {
         return;
     };
     let Some(scratch) = report.scratch("secrecy") else {
         return;
     };
     let log = scratch.path().join("log");
-    let mut look = program(&valgrind.to_string_lossy(), &["-q", "--error-limit=no"]);
-    look.arg(format!("--log-file={}", log.display()));
-    look.args([&*binary(), "time"]);
-    if !report.check("jumps and addresses that depend on a secret", &mut look) {
+    let mut look = program(valgrind, "-q --error-limit=no");
+    look.arg(format!("--log-file={}", log.display()))
+        .arg(binary)
+        .arg("time");
+    if !report.check(what, &mut look) {
         // With what is allowed, and what is planted.
         report.say(&fs::read_to_string(log).unwrap_or_default());
     }

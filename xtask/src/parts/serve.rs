@@ -4,15 +4,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::helpers::matrix::separate_test;
+use crate::helpers::matrix::{host_tests, separate_test};
 use crate::helpers::npm;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{
-    CHROMIUM, NODE, NPM, OPENSSL, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK,
+    CHROMIUM, NODE, NPM, OPENSSL, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool,
 };
 use crate::helpers::venv::{RANDFLAKE, Venv};
-use crate::parts::{bench, deep, engines};
+use crate::parts::engines::{CHAOS_ON_POSTGRES, LOADED_SERVER, Test};
 
 const REDIS_PY: &str =
     "redis==8.1.0 --hash=sha256:a4fe1aac3d3b3cc791d4b3d5931c5a956045dc951ee74d1c913ee3ac4d2ee9fb";
@@ -37,13 +37,12 @@ const TOOLS: [(&Tool, &str, &[&str]); 5] = [
 ];
 
 pub(crate) fn needs() -> Vec<Need> {
-    let tools = TOOLS.map(|(tool, ..)| Need::Tool(tool));
-    let wrk = vec![Need::Tool(&WRK)];
+    let tools = TOOLS.map(|(tool, ..)| Need::Tool(tool)).to_vec();
     [
-        tools.into(),
-        wrk,
+        tools,
+        LOADED_SERVER.needs(),
         page_needs(),
-        engines::CHAOS_ON_POSTGRES.needs(),
+        CHAOS_ON_POSTGRES.needs(),
     ]
     .concat()
 }
@@ -69,12 +68,8 @@ pub(crate) fn run(report: &mut Report) {
         }
     }
     let what = "the server's test redis_py";
-    let python = Venv::with(
-        report,
-        "serve-python",
-        what,
-        &[REDIS_PY, RANDFLAKE, FASTAPI],
-    );
+    let packages = [REDIS_PY, RANDFLAKE, FASTAPI];
+    let python = Venv::with(report, "serve-python", what, &packages);
     match &python {
         Some(venv) => _ = tests.env("RANDFLAKE_SERVE_PYTHON", venv.program("python")),
         None => skip(&mut tests, &["redis_py"]),
@@ -88,9 +83,28 @@ pub(crate) fn run(report: &mut Report) {
         _ => skip(&mut tests, &["ioredis"]),
     }
     report.tests("serve", &mut tests);
-    bench::serve_once(report);
-    deep::chaos_once(report);
+    // A short form of both parts of its benchmark.
+    let mut measure = host_tests();
+    measure.args(["--bench", "serve"]);
+    if LOADED_SERVER.tell(report, &mut measure) {
+        report.check("the benchmark of the server", &mut measure);
+    }
+    // Each fault once.
+    chaos(report, &CHAOS_ON_POSTGRES, &["postgres::"], 0);
     page(report, &scratch.path().join("page"));
+}
+
+/// A fleet under faults for so long at least on each engine.
+pub(crate) fn chaos(report: &mut Report, test: &Test, only: &[&str], seconds: u32) {
+    let what = "a fleet that is killed and suspended";
+    let Some(venv) = Venv::with(report, "chaos", what, &[RANDFLAKE]) else {
+        return;
+    };
+    test.run_with(report, |command| {
+        command.env("RANDFLAKE_SERVE_PYTHON", venv.program("python"));
+        command.env("RANDFLAKE_CHAOS_SECONDS", seconds.to_string());
+        command.arg("--").args(only);
+    });
 }
 
 /// What is left out was named before, or has failed.

@@ -31,11 +31,11 @@ const NEWEST_POSTGRES: [&str; 4] = [
 const DUCKDB: &str = include_str!("duckdb.txt");
 
 pub(crate) fn needs() -> Vec<Need> {
-    let tools = [&PYTHON, &PYTHON_SQLITE, &SQLITE].map(Need::Tool);
+    let tools = [&PYTHON, &PYTHON_SQLITE, &SQLITE].map(Need::Tool).to_vec();
     [
         SQL.needs(),
         SQL_ON_MARIADB.needs(),
-        tools.into(),
+        tools,
         lint::format_needs(),
     ]
     .concat()
@@ -78,9 +78,9 @@ fn newest_postgres(report: &mut Report) {
 
 /// The tests of the extension load it into Debian's command line and into Python.
 fn in_sqlite(report: &mut Report) {
-    report.check("extension, format", &mut inside(cargo(&["fmt", "--check"])));
+    report.check("extension, format", &mut inside(cargo("fmt --check")));
     let what = "the extension in SQLite and in Python";
-    let mut tests = inside(cargo(&["test", "--locked"]));
+    let mut tests = inside(cargo("test --locked"));
     if let Some(extension) = extension(report)
         && let Some(shell) = report.tool(&SQLITE, what)
         && let Some(python) = report.tool(&PYTHON_SQLITE, what)
@@ -95,7 +95,7 @@ fn in_sqlite(report: &mut Report) {
 
 /// Builds the extension: the path by which SQLite loads it.
 pub(crate) fn extension(report: &mut Report) -> Option<PathBuf> {
-    let mut build = inside(cargo(&["build", "--locked"]));
+    let mut build = inside(cargo("build --locked"));
     let is_built = report.check("extension", clippy::while_building(&mut build));
     is_built.then(|| target().join("sqlite-extension/debug/librandflake"))
 }

@@ -23,7 +23,7 @@ pub(crate) fn tests(report: &mut Report, left_out: &[&str]) {
     if !report.check("build", build.arg("--no-run")) {
         return;
     }
-    let mut own = cargo(&["test", "--package", "xtask"]);
+    let mut own = cargo("test --package xtask");
     clippy::while_building(&mut own);
     let mut groups = vec![
         ("units".to_owned(), host(&["--lib", "--bins"])),

@@ -2,9 +2,9 @@
 //! hash.
 
 use std::path::Path;
-use std::{fs, io};
 
 use crate::helpers::cargo::program;
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::tools::NPM;
 
@@ -36,20 +36,13 @@ pub(crate) fn install(report: &mut Report, folder: &Path, what: &str, packages: 
     let Some(npm) = report.tool(&NPM, what) else {
         return false;
     };
-    if let Err(error) = packages.write(folder) {
-        return report.verdict(what, Err(error.to_string()));
+    let written = files::write(&folder.join("package.json"), packages.manifest)
+        .and_then(|()| files::write(&folder.join("package-lock.json"), packages.lock));
+    if report.ok(what, written).is_none() {
+        return false;
     }
-    let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-    let mut install = program(&npm.to_string_lossy(), &arguments);
+    let mut install = program(npm, "ci --ignore-scripts --no-audit --no-fund");
     report.check(&format!("packages for {what}"), install.current_dir(folder))
-}
-
-impl Packages {
-    fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::create_dir_all(folder)?;
-        fs::write(folder.join("package.json"), self.manifest)?;
-        fs::write(folder.join("package-lock.json"), self.lock)
-    }
 }
 
 #[cfg(test)]

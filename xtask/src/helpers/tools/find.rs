@@ -1,7 +1,9 @@
 //! Searches for programs, linkers and libraries of the system.
 
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+
+use crate::helpers::files;
 
 /// All programs of a name, in the order of `PATH`.
 pub(super) fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
@@ -28,18 +30,10 @@ pub(super) fn linker(machine: &str) -> Option<PathBuf> {
 
 /// `file` in `folder` or in a folder of it: libraries stand below a folder named after the machine.
 pub(super) fn below(folder: &Path, file: &str) -> Option<PathBuf> {
-    let inner = folders_of(folder);
-    [folder.to_owned()]
+    let places = [folder.to_owned()]
         .into_iter()
-        .chain(inner)
+        .chain(files::entries(folder));
+    places
         .map(|folder| folder.join(file))
         .find(|path| path.is_file())
-}
-
-pub(super) fn folders_of(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let mut folders: Vec<_> = paths.filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
 }

@@ -7,14 +7,15 @@
 mod find;
 mod table;
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::{fs, io};
 
-use crate::helpers::cargo::{output_of, program, shown, target};
-use crate::helpers::files::write_script;
+use crate::helpers::cargo::{answer, output_of, program, shown, target};
+use crate::helpers::files::{self, write_script};
 pub(crate) use table::*;
 
 pub(crate) struct Tool {
@@ -70,17 +71,14 @@ impl Tool {
         if self.find().is_some() {
             return Ok("came with another tool".to_owned());
         }
-        let mut simulate = apt(&["--simulate", "install", "--no-install-recommends"]);
-        let plan = Plan::read(&answer(simulate.args(self.packages))?);
+        let mut simulate = apt("--simulate install --no-install-recommends");
+        let plan = Plan::read(&answer_of(simulate.args(self.packages))?);
         let is_kernel = matches!(self.unpacked, Unpacked::Kernel);
         let done = if plan.changed.is_empty() && !is_kernel {
-            let mut install = apt(&["install", "--yes", "--no-install-recommends"]);
-            install.args([
-                "--no-remove",
-                "--no-upgrade",
-                "-o",
-                "DPkg::Lock::Timeout=120",
-            ]);
+            let mut install = apt(
+                "install --yes --no-install-recommends --no-remove --no-upgrade \
+                                   -o DPkg::Lock::Timeout=120",
+            );
             announced(install.args(self.packages))?;
             "installed".to_owned()
         } else {
@@ -97,9 +95,8 @@ impl Tool {
             })?;
             format!("unpacked into {}, as {why}", self.folder().display())
         };
-        let is_there = self.find().is_some();
-        is_there
-            .then_some(done.clone())
+        self.find()
+            .map(|_| done.clone())
             .ok_or(format!("{done}, but not found"))
     }
 
@@ -109,11 +106,11 @@ impl Tool {
         if !folder.is_dir() {
             let archives = folder.join("archives");
             readable_folder(&archives).map_err(|error| error.to_string())?;
-            let mut download = apt(&["download", "--quiet"]);
+            let mut download = apt("download --quiet");
             announced(download.args(packages).current_dir(&archives))?;
-            for archive in fs::read_dir(&archives).into_iter().flatten().flatten() {
-                let mut extract = program("dpkg-deb", &["--extract"]);
-                answer(extract.arg(archive.path()).arg(&folder))?;
+            for archive in files::entries(&archives) {
+                let mut extract = program("dpkg-deb", "--extract");
+                answer_of(extract.arg(archive).arg(&folder))?;
             }
             _ = fs::remove_dir_all(&archives);
         }
@@ -143,7 +140,7 @@ pub(crate) fn bring(
     let can_install = is_root() && find::in_path("apt-get").next().is_some();
     let guard = can_install.then(NothingStarts::new);
     // The old lists may do.
-    let offline = can_install.then(|| announced(&mut apt(&["update", "--quiet"])).err());
+    let offline = can_install.then(|| announced(&mut apt("update --quiet")).err());
     for tool in tools {
         let done = if can_install {
             tool.bring()
@@ -160,22 +157,24 @@ pub(crate) fn bring(
     }
     drop(guard);
     let brought = |package: &str| tools.iter().any(|tool| tool.packages.contains(&package));
-    let services = SERVICES.iter().filter(|(package, _)| brought(package));
-    let services: Vec<_> = services.map(|(_, service)| *service).collect();
+    let services: Vec<_> = SERVICES
+        .iter()
+        .filter(|(package, _)| brought(package))
+        .map(|(_, service)| *service)
+        .collect();
     if can_install && !services.is_empty() && find::in_path("systemctl").next().is_some() {
-        _ = announced(program("systemctl", &["disable", "--quiet"]).args(services));
+        _ = announced(program("systemctl", "disable --quiet").args(services));
     }
 }
 
 /// What a user types to get tools.
 pub(crate) fn command(tools: &[&Tool]) -> String {
-    let mut packages: Vec<&str> = tools
+    let packages: BTreeSet<&str> = tools
         .iter()
         .flat_map(|tool| tool.packages)
         .copied()
         .collect();
-    packages.sort_unstable();
-    packages.dedup();
+    let packages: Vec<_> = packages.into_iter().collect();
     format!(
         "sudo apt-get install --no-install-recommends {}",
         packages.join(" ")
@@ -214,8 +213,8 @@ impl Plan {
     }
 }
 
-fn apt(arguments: &[&str]) -> Command {
-    let mut command = program("apt-get", arguments);
+fn apt(words: &str) -> Command {
+    let mut command = program("apt-get", words);
     command.env("DEBIAN_FRONTEND", "noninteractive");
     command
 }
@@ -223,41 +222,37 @@ fn apt(arguments: &[&str]) -> Command {
 /// Says what takes a while or changes something.
 fn announced(command: &mut Command) -> Result<String, String> {
     println!("\n$ {}", shown(command));
-    answer(command)
+    answer_of(command)
 }
 
-/// What a command printed, or its complaint: apt marks it with `E:`.
-fn answer(command: &mut Command) -> Result<String, String> {
+/// What a command printed, or the line of its complaint that apt marks with `E:`.
+fn answer_of(command: &mut Command) -> Result<String, String> {
     // A question would wait for ever.
     command.stdin(Stdio::null()).env("LC_ALL", "C");
-    let output = command.output().map_err(|error| error.to_string())?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    let errors = text(&output.stderr);
-    let marked = errors.lines().find_map(|line| line.strip_prefix("E: "));
-    let last = || errors.lines().last().unwrap_or("no message");
-    Err(marked.unwrap_or_else(last).to_owned())
+    answer(command).map_err(|errors| {
+        let marked = errors.lines().find_map(|line| line.strip_prefix("E: "));
+        marked
+            .or_else(|| errors.lines().last())
+            .unwrap_or("no message")
+            .to_owned()
+    })
 }
 
 /// Makes a script that runs an unpacked program with the libraries beside it.
 fn script(folder: &Path, name: &str, arguments: &str) -> io::Result<PathBuf> {
-    let places = ["usr/bin", "usr/sbin", "bin", "sbin"].map(|place| folder.join(place));
-    let postgres = find::folders_of(&folder.join("usr/lib/postgresql"))
+    let own = ["usr/bin", "usr/sbin", "bin", "sbin"].map(|place| folder.join(place));
+    let postgres = files::entries(&folder.join("usr/lib/postgresql")).into_iter();
+    let places = own
         .into_iter()
-        .map(|version| version.join("bin"));
-    let mut files = places
-        .into_iter()
-        .chain(postgres)
-        .map(|place| place.join(name));
-    let file = files
-        .find(|file| file.is_file())
-        .ok_or(io::ErrorKind::NotFound)?;
+        .chain(postgres.map(|version| version.join("bin")));
+    let file = places
+        .map(|place| place.join(name))
+        .find(|file| file.is_file());
     let bases = ["usr/lib", "lib"].map(|base| folder.join(base));
-    let inner = bases.iter().flat_map(|base| find::folders_of(base));
-    let libraries: Vec<_> = inner
-        .filter(|path| path.to_string_lossy().ends_with("-linux-gnu"))
+    let libraries: Vec<_> = bases
+        .iter()
+        .flat_map(|base| files::entries(base))
+        .filter(|path| path.is_dir() && path.to_string_lossy().ends_with("-linux-gnu"))
         .chain(bases.clone())
         .map(|path| path.display().to_string())
         .collect();
@@ -265,11 +260,10 @@ fn script(folder: &Path, name: &str, arguments: &str) -> io::Result<PathBuf> {
         "#!/bin/sh\nroot='{}'\nexport LD_LIBRARY_PATH=\"{}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\"\nexec '{}' {arguments}\n",
         folder.display(),
         libraries.join(":"),
-        file.display(),
+        file.ok_or(io::ErrorKind::NotFound)?.display(),
     );
-    let scripts = folder.join("run");
-    readable_folder(&scripts)?;
-    let script = scripts.join(name);
+    let script = folder.join("run").join(name);
+    readable_folder(&folder.join("run"))?;
     write_script(&script, &text)?;
     Ok(script)
 }
@@ -286,24 +280,20 @@ fn readable_folder(path: &Path) -> io::Result<()> {
 
 /// While it lives, no package that is being installed starts or enables a service: tests start
 /// servers of their own.
-struct NothingStarts {
-    /// The file that says so, unless somebody else has put one there.
-    file: Option<&'static Path>,
-}
+struct NothingStarts(Option<&'static Path>);
 
 impl NothingStarts {
+    /// Keeps the file that says so, unless somebody else has put one there.
     fn new() -> Self {
         let file = Path::new("/usr/sbin/policy-rc.d");
         let written = !file.exists() && write_script(file, "#!/bin/sh\nexit 101\n").is_ok();
-        Self {
-            file: written.then_some(file),
-        }
+        Self(written.then_some(file))
     }
 }
 
 impl Drop for NothingStarts {
     fn drop(&mut self) {
-        if let Some(file) = self.file {
+        if let Some(file) = self.0 {
             _ = fs::remove_file(file);
         }
     }
@@ -332,7 +322,7 @@ fn others_may_enter(folder: &Path) -> bool {
 }
 
 pub(crate) fn is_root() -> bool {
-    output_of(&mut program("id", &["-u"])).is_some_and(|id| id == "0")
+    output_of(&mut program("id", "-u")).is_some_and(|id| id == "0")
 }
 
 #[cfg(test)]

@@ -1,25 +1,18 @@
 //! The tools. A new one is a new constant here, named in the `needs` of the part that uses it.
 
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use super::Unpacked::{Folder, Kernel, Never, Script};
 use super::find::{below, in_path, linker, program_file};
 use super::{Tool, debian};
 use crate::helpers::cargo::{output_of, program};
+use crate::helpers::files;
 
 /// Debian's `python3` cannot make a virtual environment without `python3-venv`.
 pub(crate) const PYTHON: Tool = Tool {
     name: "python3 with venv",
-    find: |_| {
-        let usable = |path: &PathBuf| {
-            let import = ["-c", "import venv, ensurepip"];
-            output_of(&mut program(&path.to_string_lossy(), &import)).is_some()
-        };
-        in_path("python3")
-            .chain([PathBuf::from("/usr/bin/python3")])
-            .find(usable)
-    },
+    find: |_| python_that("import venv, ensurepip"),
     packages: &["python3", "python3-venv"],
     unpacked: Never,
 };
@@ -28,17 +21,17 @@ pub(crate) const PYTHON: Tool = Tool {
 pub(crate) const PYTHON_SQLITE: Tool = Tool {
     name: "python3 that loads extensions of SQLite",
     find: |_| {
-        let usable = |path: &PathBuf| {
-            let load = "import sqlite3; sqlite3.connect(':memory:').enable_load_extension(True)";
-            output_of(&mut program(&path.to_string_lossy(), &["-c", load])).is_some()
-        };
-        in_path("python3")
-            .chain([PathBuf::from("/usr/bin/python3")])
-            .find(usable)
+        python_that("import sqlite3; sqlite3.connect(':memory:').enable_load_extension(True)")
     },
     packages: &["python3"],
     unpacked: Never,
 };
+
+/// The first Python that runs this.
+fn python_that(runs: &str) -> Option<PathBuf> {
+    let mut all = in_path("python3").chain([PathBuf::from("/usr/bin/python3")]);
+    all.find(|python| output_of(program(python, "-c").arg(runs)).is_some())
+}
 
 /// The command line.
 pub(crate) const SQLITE: Tool = debian("sqlite3", &["sqlite3"]);
@@ -83,17 +76,16 @@ pub(crate) const ETCD: Tool = debian("etcd", &["etcd-server"]);
 pub(crate) const POSTGRES: Tool = Tool {
     name: "postgresql",
     find: |_| {
-        let is_whole = |folder: &PathBuf| {
-            let mut names = POSTGRES_PROGRAMS.iter();
-            names.all(|name| folder.join(name).is_file())
-        };
-        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-        let mut folders: Vec<_> = versions
-            .flatten()
-            .map(|version| version.path().join("bin"))
-            .collect();
-        folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-        folders.into_iter().find(is_whole)
+        let versions = files::entries(Path::new("/usr/lib/postgresql")).into_iter();
+        let path = env::var_os("PATH").unwrap_or_default();
+        let mut folders = versions
+            .map(|version| version.join("bin"))
+            .chain(env::split_paths(&path));
+        folders.find(|folder| {
+            POSTGRES_PROGRAMS
+                .iter()
+                .all(|name| folder.join(name).is_file())
+        })
     },
     packages: &["postgresql"],
     unpacked: Folder(POSTGRES_PROGRAMS),
@@ -162,11 +154,9 @@ pub(crate) const BUILDAH: Tool = debian("buildah", &["buildah"]);
 pub(crate) const NODE: Tool = Tool {
     name: "Node.js",
     find: |_| {
-        let has_wasi = |node: &PathBuf| {
-            let import = [NODE_WASI, "--eval", "require('node:wasi')"];
-            output_of(&mut program(&node.to_string_lossy(), &import)).is_some()
-        };
-        in_path("node").find(has_wasi)
+        let import = "require('node:wasi')";
+        in_path("node")
+            .find(|node| output_of(program(node, NODE_WASI).args(["--eval", import])).is_some())
     },
     packages: &["nodejs"],
     unpacked: Never,
@@ -220,11 +210,14 @@ pub(crate) const QEMU_X86: Tool = Tool {
 pub(crate) const LINUX: Tool = Tool {
     name: "linux for virtual machines",
     find: |_| {
-        let files = fs::read_dir("/boot").into_iter().flatten().flatten();
-        let mut names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-        let is_cloud =
-            |name: String| name.starts_with("vmlinuz-") && name.ends_with("-cloud-amd64");
-        names.any(is_cloud).then(|| "/".into())
+        let is_cloud = |path: &PathBuf| {
+            let path = path.to_string_lossy();
+            path.starts_with("/boot/vmlinuz-") && path.ends_with("-cloud-amd64")
+        };
+        files::entries(Path::new("/boot"))
+            .iter()
+            .any(is_cloud)
+            .then(|| "/".into())
     },
     packages: &["linux-image-cloud-amd64"],
     unpacked: Kernel,

@@ -2,15 +2,14 @@
 //! to its program as they are; only a run without options goes into the record.
 
 use core::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::arguments::{Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, output_of, program, root, shown, target};
-use crate::helpers::files::put_into;
+use crate::helpers::arguments::{self, Arguments, Plan, Planned};
+use crate::helpers::cargo::{cargo, output_of, program, root, rustc, shown, target};
+use crate::helpers::files::{self, put_into};
 use crate::helpers::machine::{RECORDS, caption, record};
-use crate::helpers::matrix::{features_of, host_tests};
+use crate::helpers::matrix::features_of;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{PYTHON, VALGRIND};
@@ -88,7 +87,10 @@ const BENCHES: [Bench; 11] = [
         "serve",
         || LOADED_SERVER.needs(),
         |report, options| {
-            keep(report, "serve", load("rates").args(options));
+            let mut measure = load("rates");
+            if LOADED_SERVER.tell(report, &mut measure) {
+                keep(report, "serve", measure.args(options));
+            }
         },
     ),
     (
@@ -113,11 +115,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     }
     let bench = BENCHES.iter().find(|(own, ..)| *own == name);
     let (_, needs, run) = bench.ok_or_else(|| format!("no benchmark {name}"))?;
-    let options: Vec<String> = typed
-        .finish()
-        .into_iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let options = arguments::rest(typed);
     Plan::of(needs(), move |report| run(report, &options))
 }
 
@@ -129,63 +127,48 @@ fn all(report: &mut Report, options: &[String]) {
     let is_full = options.iter().any(|option| option == "--full");
     for package in ["sparx64", "randflake-core", "randflake-std"] {
         let features = features_of(&[package]);
-        let mut command = cargo(&["bench", "--package", package, "--features", &features]);
-        command.args(["--bench", "*", "--"]);
-        report.check(package, command.args(short.split(' ').filter(|_| !is_full)));
+        let mut command = cargo(&format!("bench --package {package} --bench * --features"));
+        command
+            .args([&features, "--"])
+            .args(short.split(' ').filter(|_| !is_full));
+        report.check(package, &mut command);
     }
 }
 
 /// A benchmark that takes its own time, whose report is kept.
 fn of_std(report: &mut Report, name: &str) {
-    let mut command = cargo(&["bench", "--package", "randflake-std"]);
-    keep(
-        report,
-        name,
-        command.args(["--features", "sqlite", "--bench", name]),
-    );
+    let bench = format!("bench --package randflake-std --features sqlite --bench {name}");
+    keep(report, name, &mut cargo(&bench));
 }
 
 /// Puts what a benchmark prints into the record.
 fn keep(report: &mut Report, name: &str, command: &mut Command) {
-    if name == "serve" && !LOADED_SERVER.tell(report, command) {
-        return;
-    }
-    let figures = output_of(command).ok_or_else(|| "it did not run to its end".to_owned());
-    let verdict = figures.and_then(|figures| {
-        report.say(&figures);
+    let verdict = figures(report, command).and_then(|figures| {
         let caption = caption(&format!("bench {name}"));
         let text = format!("{caption}\n\n{}\n", figures.trim_end());
-        fs::write(record(&format!("-{name}.txt"))?, text).map_err(|error| error.to_string())
+        files::write(&record(&format!("-{name}.txt"))?, text)
     });
     report.verdict(name, verdict);
 }
 
+/// What a benchmark prints, which is also shown.
+fn figures(report: &mut Report, command: &mut Command) -> Result<String, String> {
+    let figures = output_of(command).ok_or("it did not run to its end")?;
+    report.say(&figures);
+    Ok(figures)
+}
+
 /// A benchmark of the command line tool.
 fn of_the_tool(report: &mut Report, bench: &str, options: &[String]) {
-    let mut command = cargo(&["bench", "--package", "randflake", "--no-default-features"]);
-    report.check(bench, command.args(["--bench", bench, "--"]).args(options));
+    let words = format!("bench --package randflake --no-default-features --bench {bench} --");
+    report.check(bench, cargo(&words).args(options));
 }
 
 /// A part of the tool's benchmark of the server.
 fn load(part: &str) -> Command {
-    cargo(&[
-        "bench",
-        "--package",
-        "randflake",
-        "--bench",
-        "serve",
-        "--",
-        part,
-    ])
-}
-
-/// Of the part `serve`: a short form of both parts.
-pub(crate) fn serve_once(report: &mut Report) {
-    let mut measure = host_tests();
-    measure.args(["--bench", "serve"]);
-    if LOADED_SERVER.tell(report, &mut measure) {
-        report.check("the benchmark of the server", &mut measure);
-    }
+    cargo(&format!(
+        "bench --package randflake --bench serve -- {part}"
+    ))
 }
 
 /// What valgrind counts is the same on a busy machine, so it is recorded, and a change shows in
@@ -194,13 +177,14 @@ fn instructions(report: &mut Report, _: &[String]) {
     const RECORD: &str = "randflake-std/benches/record/instructions.csv";
     /// What one count covers: see `benches/instructions.rs`.
     const IDS: u64 = 1_024;
-    let verdict = count_instructions(&[]).and_then(|mut all| {
+    let verdict = count_instructions("").and_then(|mut all| {
         // As a program has it that can be observed, while nobody does.
-        let observed = count_instructions(&["--features", "metrics,tracing"])?.into_iter().filter(|(case, _)| case.starts_with("handle"));
-        all.extend(observed.map(|(case, count)| (format!("{case}_observed"), count)));
-        let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
+        let observed = count_instructions("--features metrics,tracing")?.into_iter();
+        let of_handles = observed.filter(|(case, _)| case.starts_with("handle"));
+        all.extend(of_handles.map(|(case, count)| (format!("{case}_observed"), count)));
         let mut csv = format!(
-            "# cargo xtask bench instructions; {rustc}; {IDS} ids in each count\ncase,instructions,for_one\n"
+            "# cargo xtask bench instructions; {}; {IDS} ids in each count\ncase,instructions,for_one\n",
+            rustc("--version")
         );
         for (case, count) in all {
             let (whole, tenths) = (count / IDS, count % IDS * 10 / IDS);
@@ -208,21 +192,16 @@ fn instructions(report: &mut Report, _: &[String]) {
             _ = writeln!(csv, "{case},{count},{whole}.{tenths}");
         }
         report.say(&csv);
-        fs::write(root().join(RECORD), csv).map_err(|error| format!("{RECORD}: {error}"))
+        files::write(&root().join(RECORD), csv)
     });
     report.verdict(RECORD, verdict);
 }
 
 /// Cases, and the instructions of each.
-fn count_instructions(features: &[&str]) -> Result<Vec<(String, u64)>, String> {
-    let mut count = cargo(&[
-        "bench",
-        "--package",
-        "randflake-std",
-        "--bench",
-        "instructions",
-    ]);
-    count.args(features).env("RANDFLAKE_VALGRIND", "valgrind");
+fn count_instructions(features: &str) -> Result<Vec<(String, u64)>, String> {
+    let words = format!("bench --package randflake-std --bench instructions {features}");
+    let mut count = cargo(&words);
+    count.env("RANDFLAKE_VALGRIND", "valgrind");
     println!("\n$ {}", shown(&count));
     let counted = output_of(&mut count).unwrap_or_default();
     let rows = counted.lines().filter_map(|line| {
@@ -239,29 +218,18 @@ fn count_instructions(features: &[&str]) -> Result<Vec<(String, u64)>, String> {
 fn index(report: &mut Report, options: &[String]) {
     const RECORD: &str = "randflake-std/benches/record/index.csv";
     let mut measure = Command::new(target().join("release/index"));
-    let mut build = inside(&["build", "--release", "--locked", "--package", "index"]);
+    let mut build = inside("build --release --locked --package index");
     if !PRIMARY_KEYS.tell(report, &mut measure) || !report.check("build", &mut build) {
         return;
     }
-    let figures =
-        output_of(measure.args(options)).ok_or_else(|| "it did not run to its end".to_owned());
-    let verdict = figures.and_then(|figures| {
-        report.say(&figures);
-        if !options.is_empty() {
-            return Ok(());
+    let verdict = figures(report, measure.args(options)).and_then(|figures| {
+        if options.is_empty() {
+            files::write(&root().join(RECORD), figures)
+        } else {
+            Ok(())
         }
-        fs::write(root().join(RECORD), figures).map_err(|error| error.to_string())
     });
     report.verdict("index", verdict);
-}
-
-/// Of the part `engines`: all of it on each engine, with few node ids.
-pub(crate) fn leases_once(report: &mut Report) {
-    let mut measure = host_tests();
-    measure.args(["--bench", "leases"]);
-    if LEASES.tell(report, &mut measure) {
-        report.check("bench leases", &mut measure);
-    }
 }
 
 /// What leases cost on each engine, started by the benchmark itself.
@@ -271,31 +239,24 @@ fn leases(report: &mut Report, options: &[String]) {
     let Some(scratch) = report.scratch("leases") else {
         return;
     };
-    let features = features_of(&["randflake-std"]);
-    let mut measure = cargo(&[
-        "bench",
-        "--package",
-        "randflake-std",
-        "--features",
-        &features,
-    ]);
-    measure.args(["--bench", "leases", "--"]).args(options);
     let [csv, table] = ["csv", "table"].map(|name| scratch.path().join(name));
+    let mut measure = cargo("bench --package randflake-std --bench leases --features");
+    measure
+        .args([&features_of(&["randflake-std"]), "--"])
+        .args(options);
     measure.arg("--csv").arg(&csv).arg("--table").arg(&table);
     measure.args(["--caption", &caption("bench leases")]);
     if LEASES.tell(report, &mut measure)
         && report.check("leases", &mut measure)
         && options.is_empty()
     {
-        let copied = fs::copy(csv, root().join(RECORD)).map_err(|error| error.to_string());
-        let verdict = copied.and_then(|_| put_table(&table, MARKS));
-        report.verdict(RECORD, verdict);
+        let copied = files::copy(&csv, &root().join(RECORD));
+        report.verdict(RECORD, copied.and_then(|()| put_table(&table, MARKS)));
     }
 }
 
 fn put_table(table: &Path, marks: [&str; 2]) -> Result<(), String> {
-    let table = fs::read_to_string(table).map_err(|error| error.to_string())?;
-    put_into("docs/performance.md", marks, &table)
+    put_into("docs/performance.md", marks, &files::read(table)?)
 }
 
 /// The crates in one process, and the published Python package in its own.
@@ -303,8 +264,8 @@ fn peers(report: &mut Report, options: &[String]) {
     const MARKS: [&str; 2] = ["<!-- bench peers -->\n", "<!-- end -->\n"];
     // A member of another workspace, whose tests run each case once. Some of the crates ask for a
     // newer compiler than they need.
-    let mut build = inside(&["build", "--release", "--locked", "--ignore-rust-version"]);
-    if !report.check("build", build.args(["--package", "peers"])) {
+    let mut build = inside("build --release --locked --ignore-rust-version --package peers");
+    if !report.check("build", &mut build) {
         return;
     }
     let Some(scratch) = report.scratch("bench") else {
@@ -322,28 +283,34 @@ fn peers(report: &mut Report, options: &[String]) {
         return;
     }
     let table = scratch.path().join("table");
-    let verdict = record(".jsonl").map(|record| {
-        measure.arg("--json").arg(record);
-        measure.arg("--svg").arg(root().join("docs/peers.svg"));
-        measure.arg("--records").arg(root().join(RECORDS));
-        measure.arg("--table").arg(&table);
-    });
-    if report.verdict("record", verdict) && report.check("peers", &mut measure) {
+    let Some(record) = report.ok("record", record(".jsonl")) else {
+        return;
+    };
+    measure
+        .arg("--json")
+        .arg(record)
+        .arg("--svg")
+        .arg(root().join("docs/peers.svg"));
+    measure
+        .arg("--records")
+        .arg(root().join(RECORDS))
+        .arg("--table")
+        .arg(&table);
+    if report.check("peers", &mut measure) {
         report.verdict("docs/performance.md", put_table(&table, MARKS));
     }
 }
 
 /// The figures of the Python package, measured in a virtual environment made for it.
 fn python_figures(report: &mut Report, scratch: &Path) -> Option<PathBuf> {
-    let venv = Venv::with(report, "bench-python", "the Python package", &[RANDFLAKE])?;
-    let python = venv.program("python").to_string_lossy().into_owned();
-    let script = "randflake-std/benches/peers/package.py";
-    let figures = output_of(&mut program(&python, &[script]));
+    let what = "the Python package";
+    let venv = Venv::with(report, "bench-python", what, &[RANDFLAKE])?;
+    let mut measure = program(
+        venv.program("python"),
+        "randflake-std/benches/peers/package.py",
+    );
     let path = scratch.join("figures");
-    let written = figures
-        .ok_or_else(|| "it did not run".to_owned())
-        .and_then(|figures| fs::write(&path, figures).map_err(|error| error.to_string()));
-    report
-        .verdict("the Python package", written)
-        .then_some(path)
+    let figures = output_of(&mut measure).ok_or("it did not run".to_owned());
+    let written = figures.and_then(|figures| files::write(&path, figures));
+    report.verdict(what, written).then_some(path)
 }

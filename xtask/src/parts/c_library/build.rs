@@ -5,30 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Form, WARNINGS, folder, test_folder};
-use crate::helpers::cargo::{output_of, program};
-use crate::parts::qemu::Target;
+use crate::helpers::cargo::{program, rustc};
+use crate::helpers::files;
+use crate::parts::firmware::Target;
 
 /// A program of some of the test's files.
 pub(super) struct CImage {
     pub(super) name: &'static str,
-    sources: Vec<&'static str>,
-    flags: &'static [&'static str],
+    pub(super) sources: Vec<&'static str>,
+    pub(super) flags: &'static [&'static str],
 }
 
 impl CImage {
-    pub(super) fn of(
-        name: &'static str,
-        sources: &[&'static str],
-        flags: &'static [&'static str],
-    ) -> Self {
-        let sources = sources.to_vec();
-        Self {
-            name,
-            sources,
-            flags,
-        }
-    }
-
     pub(super) fn file(&self, form: &Form, target: &Target) -> PathBuf {
         objects(form, target, self.name).join("image")
     }
@@ -39,23 +27,22 @@ fn objects(form: &Form, target: &Target, name: &str) -> PathBuf {
     form.out().join(target.name).join("images").join(name)
 }
 
-fn is_arm(target: &Target) -> bool {
-    target.name.starts_with("thumb")
-}
-
 /// A file of the test, or the README's program.
 fn source(form: &Form, name: &str) -> PathBuf {
-    let folder = if name == EXAMPLE {
-        form.out()
+    if name == EXAMPLE {
+        form.out().join(name)
     } else {
-        test_folder()
-    };
-    folder.join(name)
+        test_folder().join(name)
+    }
 }
 
 /// The name of the machine in `test`.
 pub(super) fn machine(target: &Target) -> &'static str {
-    if is_arm(target) { "arm" } else { "riscv" }
+    if target.name.starts_with("thumb") {
+        "arm"
+    } else {
+        "riscv"
+    }
 }
 
 /// Where memory is, and what belongs there.
@@ -68,63 +55,41 @@ pub(super) fn scripts(target: &Target) -> Vec<PathBuf> {
     names.iter().map(|name| test_folder().join(name)).collect()
 }
 
-/// A target as clang names it.
-pub(super) fn clang_target(target: &Target) -> &'static [&'static str] {
+/// Words that tell clang of a target.
+pub(super) fn clang_target(target: &Target) -> &'static str {
     match target.name {
-        "thumbv6m-none-eabi" => &["--target=thumbv6m-none-eabi", "-mcpu=cortex-m0"],
-        "thumbv7m-none-eabi" => &["--target=thumbv7m-none-eabi", "-mcpu=cortex-m3"],
-        "thumbv7em-none-eabi" => &[
-            "--target=thumbv7em-none-eabi",
-            "-mcpu=cortex-m4",
-            "-mfloat-abi=soft",
-        ],
-        "thumbv7em-none-eabihf" => &[
-            "--target=thumbv7em-none-eabihf",
-            "-mcpu=cortex-m4",
-            "-mfloat-abi=hard",
-        ],
-        "thumbv8m.main-none-eabi" => &[
-            "--target=thumbv8m.main-none-eabi",
-            "-mcpu=cortex-m33",
-            "-mfloat-abi=soft",
-        ],
-        "thumbv8m.main-none-eabihf" => &[
-            "--target=thumbv8m.main-none-eabihf",
-            "-mcpu=cortex-m33",
-            "-mfloat-abi=hard",
-        ],
-        "riscv32imac-unknown-none-elf" => &[
-            "--target=riscv32-none-elf",
-            "-march=rv32imac",
-            "-mabi=ilp32",
-            "-mno-relax",
-        ],
-        _ => &[
-            "--target=riscv32-none-elf",
-            "-march=rv32imc",
-            "-mabi=ilp32",
-            "-mno-relax",
-        ],
+        "thumbv6m-none-eabi" => "--target=thumbv6m-none-eabi -mcpu=cortex-m0",
+        "thumbv7m-none-eabi" => "--target=thumbv7m-none-eabi -mcpu=cortex-m3",
+        "thumbv7em-none-eabi" => "--target=thumbv7em-none-eabi -mcpu=cortex-m4 -mfloat-abi=soft",
+        "thumbv7em-none-eabihf" => {
+            "--target=thumbv7em-none-eabihf -mcpu=cortex-m4 -mfloat-abi=hard"
+        }
+        "thumbv8m.main-none-eabi" => {
+            "--target=thumbv8m.main-none-eabi -mcpu=cortex-m33 -mfloat-abi=soft"
+        }
+        "thumbv8m.main-none-eabihf" => {
+            "--target=thumbv8m.main-none-eabihf -mcpu=cortex-m33 -mfloat-abi=hard"
+        }
+        "riscv32imac-unknown-none-elf" => {
+            "--target=riscv32-none-elf -march=rv32imac -mabi=ilp32 -mno-relax"
+        }
+        _ => "--target=riscv32-none-elf -march=rv32imc -mabi=ilp32 -mno-relax",
     }
 }
 
-fn clang(clang: &Path, target: &Target, inside: &Path) -> Command {
-    _ = fs::create_dir_all(inside);
-    let mut command = Command::new(clang);
-    command
-        .current_dir(inside)
-        .args(clang_target(target))
-        .args(["-std=c11", "-Os", "-ffreestanding", "-ffunction-sections"])
-        .args(WARNINGS)
-        .arg("-c");
-    command
-}
+/// As firmware is compiled.
+pub(super) const OPTIONS: &str = "-std=c11 -Os -ffreestanding -ffunction-sections";
 
-pub(super) fn compile(program: &Path, form: &Form, target: &Target, image: &CImage) -> Command {
-    let mut command = clang(program, target, &objects(form, target, image.name));
+pub(super) fn compile(clang: &Path, form: &Form, target: &Target, image: &CImage) -> Command {
+    let folder = objects(form, target, image.name);
+    // Clang says it if the folder is not there.
+    _ = fs::create_dir_all(&folder);
     let board = format!("{}.c", machine(target));
     let sources = image.sources.iter().copied().chain([board.as_str()]);
+    let mut command = program(clang, &format!("{} {OPTIONS} -c", clang_target(target)));
     command
+        .current_dir(folder)
+        .args(WARNINGS)
         .args(form.includes())
         .args(form.flags)
         .args(image.flags)
@@ -134,22 +99,16 @@ pub(super) fn compile(program: &Path, form: &Form, target: &Target, image: &CIma
 
 pub(super) fn link(form: &Form, target: &Target, image: &CImage, archive: &Path) -> Command {
     let objects = objects(form, target, image.name);
+    let names = image.sources.iter().copied().chain([machine(target)]);
     let mut command = linker();
-    let board = machine(target);
     command
         .arg("--gc-sections")
         .args(
             scripts(target)
                 .iter()
-                .flat_map(|file| [Path::new("-T"), file.as_path()]),
+                .flat_map(|file| [Path::new("-T"), file]),
         )
-        .args(
-            image
-                .sources
-                .iter()
-                .map(|name| objects.join(name).with_extension("o")),
-        )
-        .arg(objects.join(board).with_extension("o"))
+        .args(names.map(|name| objects.join(name).with_extension("o")))
         .arg(archive)
         .arg("-o")
         .arg(image.file(form, target));
@@ -158,11 +117,9 @@ pub(super) fn link(form: &Form, target: &Target, image: &CImage, archive: &Path)
 
 /// The linker that comes with Rust.
 pub(super) fn linker() -> Command {
-    let sysroot = output_of(&mut program("rustc", &["--print", "sysroot"])).unwrap_or_default();
-    let host = output_of(&mut program("rustc", &["--print", "host-tuple"])).unwrap_or_default();
-    let file = Path::new(&sysroot)
-        .join("lib/rustlib")
-        .join(host)
+    let libraries = Path::new(&rustc("--print sysroot")).join("lib/rustlib");
+    let file = libraries
+        .join(rustc("--print host-tuple"))
         .join("bin/rust-lld");
     let mut command = Command::new(file);
     command.args(["-flavor", "gnu"]);
@@ -174,13 +131,12 @@ pub(super) const EXAMPLE: &str = "example.c";
 
 /// Copies the README's program into a folder.
 pub(super) fn example(to: &Path) -> Result<(), String> {
-    let because = |error: std::io::Error| error.to_string();
-    let readme = fs::read_to_string(folder().join("README.md")).map_err(because)?;
+    let readme = files::read(&folder().join("README.md"))?;
     let (_, code) = readme
         .split_once("```c\n")
         .ok_or("the README has no program")?;
     let (code, _) = code
         .split_once("```")
         .ok_or("the README's program does not end")?;
-    fs::write(to.join(EXAMPLE), code).map_err(because)
+    files::write(&to.join(EXAMPLE), code)
 }

@@ -1,34 +1,31 @@
 //! The header in each version of the languages that it is for, by two compilers, and what it
 //! asserts.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Form, folder};
+use crate::helpers::cargo::{program, refuses};
+use crate::helpers::files;
 use crate::helpers::report::Report;
 
-const STANDARDS: [&str; 12] = [
-    "c90", "c99", "c11", "c17", "c2x", "c++98", "c++03", "c++11", "c++14", "c++17", "c++20",
-    "c++2b",
-];
+const STANDARDS: &str = "c90 c99 c11 c17 c2x c++98 c++03 c++11 c++14 c++17 c++20 c++2b";
 
-const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
+const WARNINGS: &str = "-Wall -Wextra -Wpedantic -Wconversion -Werror";
 
 pub(super) fn check(report: &mut Report, compilers: [&Path; 2]) {
     let planted = planted();
-    let all = compilers.map(|compiler| STANDARDS.map(|standard| (compiler, standard)));
-    for (compiler, standard) in all.as_flattened() {
+    for compiler in compilers {
         let name = compiler.file_name().unwrap_or_default().display();
-        let what = format!("the header, {standard}, {name}");
-        report.check(
-            &what,
-            &mut compile(compiler, standard, &folder().join("randflake.h")),
-        );
-        let verdict = planted
-            .clone()
-            .and_then(|file| refused(&mut compile(compiler, standard, &file)));
-        report.verdict(&format!("a wrong size is seen by {what}"), verdict);
+        for standard in STANDARDS.split(' ') {
+            let what = format!("the header, {standard}, {name}");
+            let header = folder().join("randflake.h");
+            report.check(&what, &mut compile(compiler, standard, &header));
+            let verdict = planted
+                .clone()
+                .and_then(|file| refuses(&mut compile(compiler, standard, &file), "size_of_rf_t"));
+            report.verdict(&format!("a wrong size is seen by {what}"), verdict);
+        }
     }
 }
 
@@ -38,31 +35,20 @@ fn compile(compiler: &Path, standard: &str, header: &Path) -> Command {
     } else {
         "c"
     };
-    let mut command = Command::new(compiler);
-    command
-        .args(WARNINGS)
-        .arg(format!("-std={standard}"))
-        .args(["-x", language, "-ffreestanding", "-fsyntax-only"])
-        .arg(header);
+    let options = format!("-std={standard} -x {language} -ffreestanding -fsyntax-only");
+    let mut command = program(compiler, &format!("{WARNINGS} {options}"));
+    command.arg(header);
     command
 }
 
 /// The header with an alignment that makes its type larger than the library's.
 fn planted() -> Result<PathBuf, String> {
-    let header = folder().join("randflake.h");
-    let text = fs::read_to_string(&header).map_err(|error| error.to_string())?;
+    let text = files::read(&folder().join("randflake.h"))?;
     let planted = text.replace("#define RF_ALIGN 128", "#define RF_ALIGN 512");
     if planted == text {
         return Err("the alignment is written otherwise".to_owned());
     }
     let file = Form::BITS_64.out().join("planted.h");
-    fs::write(&file, planted).map_err(|error| error.to_string())?;
+    files::write(&file, planted)?;
     Ok(file)
-}
-
-fn refused(compile: &mut Command) -> Result<(), String> {
-    let output = compile.output().map_err(|error| error.to_string())?;
-    let printed = String::from_utf8_lossy(&output.stderr);
-    let is_seen = !output.status.success() && printed.contains("size_of_rf_t");
-    is_seen.then_some(()).ok_or(printed.into_owned())
 }

@@ -7,16 +7,15 @@ mod header;
 pub(crate) mod packages;
 mod vectors;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo, program, root, target};
+use crate::helpers::cargo::{cargo, cargo_in, program, refuses, root, target};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{CLANG, GCC};
+use crate::parts::firmware::{self, TARGETS, Target};
 use crate::parts::lint::DENY;
-use crate::parts::qemu::{self, TARGETS, Target};
 use build::{CImage, compile, link};
 
 /// Where interrupts must be masked, by functions that a program may replace.
@@ -37,17 +36,15 @@ const ON_THIS_MACHINE: &[&str] = &["host.c", "tasks.c", "threads.c"];
 const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "pairs.c", "sweep.c"];
 
 pub(crate) fn needs() -> Vec<Need> {
-    let mut needs = qemu::needs();
+    let mut needs = firmware::needs();
     needs.extend([&CLANG, &GCC].map(Need::Tool));
     needs.extend(packages::needs());
     needs
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let mut format = cargo(&["fmt", "--check"]);
-    report.check("format", format.current_dir(folder()));
+    report.check("format", cargo("fmt --check").current_dir(folder()));
     let written = Form::ALL.iter().try_for_each(|form| {
-        fs::create_dir_all(form.out()).map_err(|error| error.to_string())?;
         vectors::write(form)?;
         build::example(&form.out())
     });
@@ -83,7 +80,7 @@ fn folder() -> PathBuf {
 pub(super) struct Form {
     /// Behind what is said; nothing of ids of 64 bits.
     name: &'static str,
-    features: &'static [&'static str],
+    features: &'static str,
     /// What a program is compiled with.
     pub(super) flags: &'static [&'static str],
 }
@@ -91,12 +88,12 @@ pub(super) struct Form {
 impl Form {
     const BITS_64: Self = Self {
         name: "",
-        features: &[],
+        features: "",
         flags: &[],
     };
     const BITS_53: Self = Self {
         name: ", 53 bits",
-        features: &["--features", "bits53"],
+        features: "--features bits53",
         flags: &["-DRF_BITS53"],
     };
     const ALL: [Self; 2] = [Self::BITS_64, Self::BITS_53];
@@ -116,14 +113,9 @@ impl Form {
         target().join(if self.is_53() { "c53" } else { "c" })
     }
 
-    fn library(&self, what: &str, arguments: &[&str]) -> Command {
-        let mut command = cargo(&[what, "--locked", "--release"]);
-        command
-            .args(self.features)
-            .args(arguments)
-            .current_dir(folder())
-            .env("CARGO_TARGET_DIR", self.out());
-        command
+    fn library(&self, what: &str, words: &str) -> Command {
+        let words = format!("{what} --locked --release {} {words}", self.features);
+        cargo_in(&folder(), &self.out(), &words)
     }
 
     /// What the linker knows a function of the header as.
@@ -143,54 +135,46 @@ impl Form {
 /// What a linker is there for: the program that builds here builds Rust.
 fn on_this_machine(report: &mut Report, form: &Form) {
     let Form { name, .. } = form;
-    if !report.check(
-        &format!("this machine's library{name}"),
-        &mut form.library("build", &[]),
-    ) {
+    let mut library = form.library("build", "");
+    if !report.check(&format!("this machine's library{name}"), &mut library) {
         return;
     }
     if form.is_53() {
         let wrong = Form::BITS_64.out().join("release/librandflake.a");
-        let verdict = match for_this_machine(form, &wrong).0.output() {
-            Ok(output) => {
-                let printed = String::from_utf8_lossy(&output.stderr);
-                let is_seen = !output.status.success() && printed.contains("rf53_init");
-                is_seen.then_some(()).ok_or(printed.into_owned())
-            }
-            Err(error) => Err(error.to_string()),
-        };
+        let verdict = refuses(&mut for_this_machine(form, &wrong), "rf53_init");
         report.verdict("the archive of the other form does not link", verdict);
     }
-    let (mut compiler, program_file) =
-        for_this_machine(form, &form.out().join("release/librandflake.a"));
+    let mut compiler = for_this_machine(form, &form.out().join("release/librandflake.a"));
     if report.check(&format!("a program for this machine{name}"), &mut compiler) {
-        let what = format!("this machine{name}");
-        report.tests(&what, &mut Command::new(program_file));
+        report.tests(
+            &format!("this machine{name}"),
+            &mut Command::new(form.out().join("host")),
+        );
     }
 }
 
-/// The compiler of a program for this machine, and where that will be.
-fn for_this_machine(form: &Form, archive: &Path) -> (Command, PathBuf) {
-    let program_file = form.out().join("host");
-    let mut compiler = program("cc", &["-std=gnu11", "-g", "-O1"]);
+/// The compiler of a program for this machine.
+fn for_this_machine(form: &Form, archive: &Path) -> Command {
+    let sources = [ON_THIS_MACHINE, ANYWHERE].concat().into_iter();
+    let mut compiler = program(
+        "cc",
+        "-std=gnu11 -g -O1 -fsanitize=undefined,address -pthread",
+    );
     compiler
         .args(WARNINGS)
-        .arg("-fsanitize=undefined,address")
         .arg("-fno-sanitize-recover")
         .args(form.flags)
         .args(form.includes())
-        .arg("-pthread")
-        .args(ON_THIS_MACHINE.iter().map(|name| test_folder().join(name)))
-        .args(ANYWHERE.iter().map(|name| test_folder().join(name)))
+        .args(sources.map(|name| test_folder().join(name)))
         .arg(archive)
         .arg("-o")
-        .arg(&program_file);
-    (compiler, program_file)
+        .arg(form.out().join("host"));
+    compiler
 }
 
 /// The archive, and what it brings into a program.
 fn for_target(report: &mut Report, form: &Form, target: &Target) -> Option<PathBuf> {
-    let to_target = ["--target", target.name];
+    let to_target = format!("--target {}", target.name);
     let what = format!("{}{}", target.name, form.name);
     // What is compiled differs by whether the processor compares and swaps.
     if PAIRS.contains(&target.name) {
@@ -208,7 +192,7 @@ fn for_target(report: &mut Report, form: &Form, target: &Target) -> Option<PathB
     if let Ok(sizes) = &sizes {
         report.say(sizes);
     }
-    report.verdict(&format!("nothing foreign, {what}"), sizes.map(drop));
+    report.verdict(&format!("nothing foreign, {what}"), sizes);
     Some(archive)
 }
 
@@ -217,32 +201,31 @@ fn on_boards(report: &mut Report, clang: &Path, form: &Form, target: &Target, ar
     let example = ["suite.c", "console.c", "example_driver.c", build::EXAMPLE];
     // What differs between the forms is arithmetic.
     let is_for_pairs = !form.is_53() && PAIRS.contains(&target.name);
-    let flags: &[&str] = if is_for_pairs { &["-DPAIRS"] } else { &[] };
-    let mut images = vec![
-        CImage::of("device", &all, flags),
-        CImage::of("example", &example, &[]),
-    ];
+    let flags: &'static [&str] = if is_for_pairs { &["-DPAIRS"] } else { &[] };
+    let mut images = vec![("device", all, flags), ("example", example.to_vec(), &[])];
     if NO_COMPARE_AND_SWAP.contains(&target.name) {
         let sources = ["suite.c", "console.c", "device.c", "sweep.c", "planted.c"];
-        images.push(CImage::of("planted", &sources, &["-DPLANTED"]));
+        images.push(("planted", sources.to_vec(), &["-DPLANTED"]));
     }
     let Some(emulator) = report.tool(target.emulator, target.name) else {
         return;
     };
-    for image in images {
-        let what = format!("{}, {}{}", image.name, target.name, form.name);
+    for (name, sources, flags) in images {
+        let image = CImage {
+            name,
+            sources,
+            flags,
+        };
+        let what = format!("{name}, {}{}", target.name, form.name);
         let mut compiled = compile(clang, form, target, &image);
-        if !report.check(&format!("C, {what}"), &mut compiled) {
-            continue;
-        }
-        if report.check(
-            &format!("linked, {what}"),
-            &mut link(form, target, &image, archive),
-        ) {
+        let mut linked = link(form, target, &image, archive);
+        if report.check(&format!("C, {what}"), &mut compiled)
+            && report.check(&format!("linked, {what}"), &mut linked)
+        {
             for machine in target.machines {
-                let what = format!("{}, {}{}", image.name, machine.name, form.name);
-                let mut emulate = qemu::emulate(&emulator, machine, &image.file(form, target));
-                report.tests(&what, &mut emulate);
+                let what = format!("{name}, {}{}", machine.name, form.name);
+                let file = image.file(form, target);
+                report.tests(&what, &mut firmware::emulate(&emulator, machine, &file));
             }
         }
     }
@@ -254,9 +237,9 @@ fn archive(form: &Form, target: &Target) -> PathBuf {
 
 /// A panic is there, and the library does not link.
 fn planted_panic(report: &mut Report, target: &Target) {
-    let arguments = ["--target", target.name, "--features", "planted-panic"];
+    let words = format!("--target {} --features planted-panic", target.name);
     let form = &Form::BITS_64;
-    if !report.check("planted panic", &mut form.library("build", &arguments)) {
+    if !report.check("planted panic", &mut form.library("build", &words)) {
         return;
     }
     let verdict = match archive::check(&archive(form, target), form, target, &["rf_text_at"]) {

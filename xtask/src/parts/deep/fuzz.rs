@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::{nightly, root};
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::PYTHON;
@@ -58,23 +59,21 @@ fn run(report: &mut Report, targets: &[&FuzzTarget], limit: &str) {
     let Some(venv) = Venv::with(report, "fuzz", "cargo-fuzz", &[CARGO_FUZZ]) else {
         return;
     };
-    let program = venv.program("cargo-fuzz").to_string_lossy().into_owned();
     for (package, name, sanitizer) in targets {
         let folder = root().join(package).join("fuzz");
         let found = folder.join("corpus").join(name);
-        let made =
-            fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()));
-        if made.is_err() {
-            report.verdict(name, made);
+        if report
+            .ok(name, fs::create_dir_all(&found).map_err(files::of(&found)))
+            .is_none()
+        {
             continue;
         }
-        let mut fuzz = nightly(&[&program, "fuzz", "run", "--fuzz-dir"]);
+        let mut fuzz = nightly("");
         // Not the cargo that runs this program.
-        fuzz.env_remove("CARGO");
-        fuzz.arg(&folder).args(["--sanitizer", sanitizer, name]);
-        let seeds = folder.join("seeds").join(name);
-        fuzz.arg(found)
-            .args(Some(seeds).filter(|seeds| seeds.is_dir()));
+        fuzz.arg(venv.program("cargo-fuzz")).env_remove("CARGO");
+        fuzz.args(["fuzz", "run", "--fuzz-dir"]).arg(&folder);
+        fuzz.args(["--sanitizer", sanitizer, name]).arg(found);
+        fuzz.args(Some(folder.join("seeds").join(name)).filter(|seeds| seeds.is_dir()));
         fuzz.args(["--", "-timeout=10", limit]);
         let words = folder.join(format!("{name}.dict"));
         if words.is_file() {

@@ -2,14 +2,14 @@
 //! when it runs. The part `deploy` does so with the program of the other tests and the libraries
 //! that this needs, since a static program, as the image has it, is the tool built once more.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, io};
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, output_of, program, root, shown, target};
+use crate::helpers::cargo::{cargo, program, root, rustc, shown, target};
+use crate::helpers::files;
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{BUILDAH, REDIS_CLI, is_root};
 
@@ -42,63 +42,57 @@ fn run(report: &mut Report, build: impl FnOnce(&mut Report) -> Option<PathBuf>) 
         return;
     };
     report.verdict("the Dockerfile builds what is tested", as_in_dockerfile());
-    let Some(file) = build(report) else {
+    let Some(file) = build(report) else { return };
+    let Some(scratch) = report.scratch("image") else {
         return;
     };
-    match prepared(&file) {
-        Ok(scratch) => {
-            let mut check = program("bash", &["check.sh"]);
-            check
-                .env("BUILDAH", shown(&buildah_in(&buildah, scratch.path())))
-                .env("DOCKERFILE", root().join(DOCKERFILE))
-                .env("REDIS_CLI", redis_cli)
-                .current_dir(scratch.path());
-            report.check("the image serves ids", &mut check);
-        }
-        Err(error) => _ = report.verdict(WHAT, Err(error.to_string())),
+    if report.ok(WHAT, prepare(scratch.path(), &file)).is_some() {
+        let mut check = program("bash", "check.sh");
+        check
+            .env("BUILDAH", shown(&buildah_in(&buildah, scratch.path())))
+            .env("DOCKERFILE", root().join(DOCKERFILE))
+            .env("REDIS_CLI", redis_cli)
+            .current_dir(scratch.path());
+        report.check("the image serves ids", &mut check);
     }
 }
 
 /// With all features, linked in the same way.
 fn as_in_dockerfile() -> Result<(), String> {
-    let text = fs::read_to_string(root().join(DOCKERFILE)).map_err(|error| error.to_string())?;
-    for words in [PACKAGE, FLAGS] {
-        if !text.contains(words) {
-            return Err(format!("{DOCKERFILE} has no `{words}`"));
-        }
+    let text = files::read(&root().join(DOCKERFILE))?;
+    match [PACKAGE, FLAGS]
+        .iter()
+        .find(|words| !text.contains(**words))
+    {
+        Some(words) => Err(format!("{DOCKERFILE} has no `{words}`")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The tool, optimised as `cargo randflake` has it: this takes a quarter of the time of a release.
 fn static_program(report: &mut Report) -> Option<PathBuf> {
-    let host = output_of(&mut program("rustc", &["--print", "host-tuple"]));
-    let Some(host) = host else {
-        report.verdict("host", Err("rustc does not say it".to_owned()));
-        return None;
-    };
-    let mut build = cargo(&["build", "--locked", "--profile", "tool", "--target", &host]);
-    build.args(PACKAGE.split(' ')).env("RUSTFLAGS", FLAGS);
-    let is_built = report.check("a static program", &mut build);
+    let host = rustc("--print host-tuple");
+    let mut build = cargo(&format!(
+        "build --locked --profile tool {PACKAGE} --target {host}"
+    ));
+    let is_built = report.check("a static program", build.env("RUSTFLAGS", FLAGS));
     is_built.then(|| target().join(host).join("tool/randflake"))
 }
 
 /// What the image is built from, and what buildah would look for in `/etc/containers`.
-fn prepared(built: &Path) -> io::Result<Scratch> {
+fn prepare(folder: &Path, built: &Path) -> Result<(), String> {
     const POLICY: &str = r#"{"default":[{"type":"insecureAcceptAnything"}]}"#;
-    let scratch = Scratch::new("image")?;
-    let place = |name: &str| scratch.path().join(name);
-    fs::create_dir_all(place("image/state"))?;
-    fs::copy(built, place("image/randflake"))?;
-    fs::write(place("policy.json"), POLICY)?;
-    fs::write(place("registries.conf"), "")?;
-    fs::write(place("check.sh"), include_str!("image.sh"))?;
-    Ok(scratch)
+    let state = folder.join("image/state");
+    fs::create_dir_all(&state).map_err(files::of(&state))?;
+    files::copy(built, &folder.join("image/randflake"))?;
+    files::write(&folder.join("policy.json"), POLICY)?;
+    files::write(&folder.join("registries.conf"), "")?;
+    files::write(&folder.join("check.sh"), include_str!("image.sh"))
 }
 
 /// The program, with all that it keeps in a folder.
 fn buildah_in(buildah: &Path, folder: &Path) -> Command {
-    let mut command = program(&buildah.to_string_lossy(), &["--storage-driver", "vfs"]);
+    let mut command = program(buildah, "--storage-driver vfs");
     for (flag, name) in [
         ("--root", "storage"),
         ("--runroot", "run"),

@@ -18,13 +18,10 @@ use crate::helpers::cargo::cargo;
 use crate::helpers::files::put_into;
 use crate::helpers::machine::{caption, commit};
 use crate::helpers::matrix::separate_test;
-use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::PYTHON;
-use crate::helpers::venv::{RANDFLAKE, Venv};
-use crate::parts::boards;
-use crate::parts::emulated;
-use crate::parts::engines::{CHAOS, CHAOS_ON_POSTGRES, CONTRACTS, COPIED_MACHINES, FAULTS, Test};
+use crate::parts::engines::{CHAOS, CONTRACTS, COPIED_MACHINES, FAULTS};
+use crate::parts::{boards, emulated, serve};
 
 pub(crate) const HELP: &str = "long searches that are not in `test`; without NAME all of them, within an hour
 
@@ -110,22 +107,26 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         arguments::nothing_else(typed)?;
         return whole(is_recorded);
     };
-    let names: Vec<&str> = list().map(|search| search.name).collect();
-    let search = list().find(|search| search.name == name);
-    let search =
-        search.ok_or_else(|| format!("no search {name:?}: there are {}", names.join(", ")))?;
+    let Some(search) = list().find(|search| search.name == name) else {
+        let names: Vec<&str> = list().map(|search| search.name).collect();
+        return Err(format!(
+            "no search {name:?}: there are {}",
+            names.join(", ")
+        ));
+    };
     (search.plan)(typed)
 }
 
 fn whole(is_recorded: bool) -> Planned {
-    let mut plans = Vec::new();
-    for (minutes, words, search) in SEARCHES.iter().filter(|(minutes, ..)| *minutes > 0) {
-        plans.push((
+    let timed = SEARCHES.iter().filter(|(minutes, ..)| *minutes > 0);
+    let plan = |(minutes, words, search): &Search| {
+        Ok((
             *minutes,
             search.name,
             (search.plan)(arguments::typed(words))?,
-        ));
-    }
+        ))
+    };
+    let mut plans = timed.map(plan).collect::<Result<Vec<_>, String>>()?;
     let needs = plans
         .iter_mut()
         .flat_map(|(.., plan)| core::mem::take(&mut plan.needs));
@@ -156,34 +157,32 @@ fn whole(is_recorded: bool) -> Planned {
     })
 }
 
-/// A test that searches for longer where the environment asks for it. Optimised.
+/// Tests that search for longer where the environment asks for it. Optimised.
 fn longer(
+    typed: Arguments,
     package: &'static str,
-    tests: &'static [&'static str],
+    tests: &'static str,
     variable: &'static str,
 ) -> Planned {
+    arguments::nothing_else(typed)?;
     Plan::of(Vec::new(), move |report| {
-        let mut command = cargo(&["test", "--release", "--package", package]);
-        command.args(tests.iter().flat_map(|test| ["--test", test]));
-        report.tests(
-            package,
-            command.args(["--", "--nocapture"]).env(variable, "1"),
-        );
+        let words = format!("test --release --package {package} {tests} -- --nocapture");
+        report.tests(package, cargo(&words).env(variable, "1"));
     })
 }
 
 fn horizon(typed: Arguments) -> Planned {
-    arguments::nothing_else(typed)?;
-    longer(
-        "randflake-embedded",
-        &["flash_model", "sleep"],
-        "RANDFLAKE_HORIZON_LONG",
-    )
+    let tests = "--test flash_model --test sleep";
+    longer(typed, "randflake-embedded", tests, "RANDFLAKE_HORIZON_LONG")
 }
 
 fn forgeries(typed: Arguments) -> Planned {
-    arguments::nothing_else(typed)?;
-    longer("randflake-core", &["forgeries"], "RANDFLAKE_FORGERIES_LONG")
+    longer(
+        typed,
+        "randflake-core",
+        "--test forgeries",
+        "RANDFLAKE_FORGERIES_LONG",
+    )
 }
 
 fn targets(typed: Arguments) -> Planned {
@@ -208,23 +207,22 @@ fn copies(typed: Arguments) -> Planned {
 fn histories(mut typed: Arguments) -> Planned {
     let minutes = arguments::number(&mut typed, "--minutes", 1..=10_000)?.unwrap_or(10);
     arguments::nothing_else(typed)?;
-    Plan::of(
-        [FAULTS.needs(), CONTRACTS.needs()].concat(),
-        move |report| {
-            FAULTS.run_with(report, |command| {
-                command.env("RANDFLAKE_HISTORY_SECONDS", (minutes * 60).to_string());
-                command.args(["--", "histories"]);
-            });
-            CONTRACTS.run_with(report, |command| {
-                command.env("RANDFLAKE_CONTRACT_LONG", "1");
-                command.args(["--", "random_histories_grant", "a_nearly_full"]);
-            });
-            let mut in_files = separate_test("offline");
-            in_files.env("RANDFLAKE_CONTRACT_LONG", "1");
-            in_files.args(["--", "contract_sqlite::"]);
-            report.tests("in files", &mut in_files);
-        },
-    )
+    let needs = [FAULTS.needs(), CONTRACTS.needs()].concat();
+    Plan::of(needs, move |report| {
+        FAULTS.run_with(report, |command| {
+            command.env("RANDFLAKE_HISTORY_SECONDS", (minutes * 60).to_string());
+            command.args(["--", "histories"]);
+        });
+        CONTRACTS.run_with(report, |command| {
+            command.env("RANDFLAKE_CONTRACT_LONG", "1");
+            command.args(["--", "random_histories_grant", "a_nearly_full"]);
+        });
+        let mut in_files = separate_test("offline");
+        in_files
+            .env("RANDFLAKE_CONTRACT_LONG", "1")
+            .args(["--", "contract_sqlite::"]);
+        report.tests("in files", &mut in_files);
+    })
 }
 
 fn chaos(mut typed: Arguments) -> Planned {
@@ -234,26 +232,8 @@ fn chaos(mut typed: Arguments) -> Planned {
     let mut needs = CHAOS.needs();
     needs.push(Need::Tool(&PYTHON));
     Plan::of(needs, move |report| {
-        chaos_for(report, &CHAOS, &[], minutes * 60 / ENGINES);
+        serve::chaos(report, &CHAOS, &[], minutes * 60 / ENGINES);
     })
-}
-
-/// Of the part `serve`: each fault once.
-pub(crate) fn chaos_once(report: &mut Report) {
-    chaos_for(report, &CHAOS_ON_POSTGRES, &["postgres::"], 0);
-}
-
-/// For so long at least on each engine.
-fn chaos_for(report: &mut Report, test: &Test, only: &[&str], seconds: u32) {
-    let what = "a fleet that is killed and suspended";
-    let Some(venv) = Venv::with(report, "chaos", what, &[RANDFLAKE]) else {
-        return;
-    };
-    test.run_with(report, |command| {
-        command.env("RANDFLAKE_SERVE_PYTHON", venv.program("python"));
-        command.env("RANDFLAKE_CHAOS_SECONDS", seconds.to_string());
-        command.arg("--").args(only);
-    });
 }
 
 #[cfg(test)]

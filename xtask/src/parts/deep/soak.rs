@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::root;
+use crate::helpers::files;
 use crate::helpers::machine::{caption, commit};
 use crate::helpers::matrix::optimised;
 use crate::helpers::report::Report;
@@ -27,7 +28,7 @@ pub(crate) const HELP: &str = "an hour of ids on every store while processes and
 use schedule::LEAST_MINUTES;
 
 pub(crate) fn plan(mut typed: Arguments) -> Planned {
-    let minutes = minutes(&mut typed)?;
+    let minutes = minutes_of(&mut typed)?;
     let is_of_record = typed.contains("--record");
     arguments::nothing_else(typed)?;
     let mut needs = SOAK.needs();
@@ -38,26 +39,26 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         let Some(scratch) = report.scratch("soak") else {
             return;
         };
-        let tables = scratch.path().join("tables");
+        let [tables, copies] = ["tables", "copies"].map(|name| scratch.path().join(name));
         let commit = commit();
-        let failed = report.failed();
-        SOAK.run_with(report, |command| {
-            optimised(2, command)
-                .env(TIME, minutes.to_string())
-                .env("RANDFLAKE_SOAK_RECORD", &tables)
-                // What it takes of the disk is measured there.
-                .env("TMPDIR", scratch.path());
+        let of_soak = failed_in(report, |report| {
+            SOAK.run_with(report, |command| {
+                optimised(2, command)
+                    .env(TIME, minutes.to_string())
+                    .env("RANDFLAKE_SOAK_RECORD", &tables)
+                    // What it takes of the disk is measured there.
+                    .env("TMPDIR", scratch.path());
+            });
         });
         if is_of_record {
-            let of_soak = report.failed() - failed;
-            let copies = scratch.path().join("copies");
-            COPIED_MACHINES.run_with(report, |command| {
-                command.env("RANDFLAKE_COPIES_RECORD", &copies);
+            let of_copies = failed_in(report, |report| {
+                COPIED_MACHINES.run_with(report, |command| {
+                    command.env("RANDFLAKE_COPIES_RECORD", &copies);
+                });
             });
-            let of_copies = report.failed() - failed - of_soak;
-            let copies =
-                verdict(of_copies) + "\n" + &fs::read_to_string(copies).unwrap_or_default();
-            let tables = fs::read_to_string(&tables).unwrap_or_default();
+            let [tables, copies] =
+                [tables, copies].map(|path| files::read(&path).unwrap_or_default());
+            let copies = verdict(of_copies) + "\n" + &copies;
             let text = text(
                 minutes,
                 &commit,
@@ -65,14 +66,20 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
                 copies.trim_end(),
                 &tables,
             );
-            let written = fs::write(root().join(RECORD), text);
-            report.verdict(RECORD, written.map_err(|error| error.to_string()));
+            report.verdict(RECORD, files::write(&root().join(RECORD), text));
         }
     })
 }
 
+/// How much of this fails.
+fn failed_in(report: &mut Report, run: impl FnOnce(&mut Report)) -> usize {
+    let before = report.failed();
+    run(report);
+    report.failed() - before
+}
+
 /// At least a round of all faults.
-fn minutes(typed: &mut Arguments) -> Result<u32, String> {
+fn minutes_of(typed: &mut Arguments) -> Result<u32, String> {
     let minutes = arguments::number(typed, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
     let least = LEAST_MINUTES;
     if minutes < least {
@@ -119,10 +126,8 @@ fn text(minutes: u32, commit: &str, soak: &str, copies: &str, tables: &str) -> S
 pub(crate) fn run(report: &mut Report) {
     SOAK_ON_REDIS.run_with(report, |command| {
         command.env(TIME, "0");
-        let others = ["static::", "etcd::", "postgres::", "mariadb::"]
-            .iter()
-            .flat_map(|store| ["--skip", store]);
-        command.arg("--").args(others);
+        let others = "-- --skip static:: --skip etcd:: --skip postgres:: --skip mariadb::";
+        command.args(others.split(' '));
     });
 }
 
@@ -133,15 +138,12 @@ mod tests {
 
     #[test]
     fn a_time_without_room_for_every_fault_is_refused() {
-        let least = LEAST_MINUTES;
-        assert_eq!(minutes(&mut typed("")), Ok(MINUTES));
-        assert_eq!(
-            minutes(&mut typed(&format!("--minutes {least}"))),
-            Ok(least)
-        );
-        let refused = minutes(&mut typed(&format!("--minutes {}", least - 1))).unwrap_err();
+        let minutes = |minutes: u32| minutes_of(&mut typed(&format!("--minutes {minutes}")));
+        assert_eq!(minutes_of(&mut typed("")), Ok(MINUTES));
+        assert_eq!(minutes(LEAST_MINUTES), Ok(LEAST_MINUTES));
+        let refused = minutes(LEAST_MINUTES - 1).unwrap_err();
         assert!(
-            refused.ends_with(&format!("takes {least} minutes")),
+            refused.ends_with(&format!("takes {LEAST_MINUTES} minutes")),
             "{refused}"
         );
     }

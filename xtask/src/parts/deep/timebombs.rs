@@ -4,7 +4,7 @@
 //! What needs servers is left out: they would go by another clock than the tests.
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{output_of, program, root};
+use crate::helpers::cargo::{root, rustc};
 use crate::helpers::matrix::host_tests;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
@@ -49,7 +49,7 @@ fn run_at(report: &mut Report, moments: &[(&str, u32)]) {
     if !report.check("build", host_tests().args(["--tests", "--no-run"])) {
         return;
     }
-    let host = output_of(&mut program("rustc", &["--print", "host-tuple"])).unwrap_or_default();
+    let host = rustc("--print host-tuple");
     let script = root().join("xtask/src/parts/deep/timebombs.sh");
     let runner = format!("target.{host}.runner=['sh', '{}']", script.display());
     for (what, moment) in moments {

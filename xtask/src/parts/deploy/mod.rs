@@ -4,10 +4,9 @@
 mod manager;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{fs, io};
 
 use crate::helpers::cargo::{program, root};
+use crate::helpers::files;
 use crate::helpers::matrix::separate_test;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
@@ -43,41 +42,42 @@ pub(crate) fn run(report: &mut Report) {
         return;
     };
     dashboard(report, &venv, promtool.as_deref());
-    let mut lint = command(&venv.program("hadolint"), &["--failure-threshold", "style"]);
+    let mut lint = program(venv.program("hadolint"), "--failure-threshold style");
     report.check("Dockerfile", lint.arg(docs("deploy/Dockerfile")));
-    let files = files_of(&docs("deploy/kubernetes"));
-    let mut validate = command(&venv.program("kubernetes-validate"), &["--strict"]);
-    report.check("Kubernetes manifests", validate.args(files));
+    let mut validate = program(venv.program("kubernetes-validate"), "--strict");
+    validate.args(files::entries(&docs("deploy/kubernetes")));
+    report.check("Kubernetes manifests", &mut validate);
 }
 
 /// The rules, and that each is sent when it should be.
 fn alerts(report: &mut Report) -> Option<PathBuf> {
     let promtool = report.tool(&PROMTOOL, "the alert rules for Prometheus")?;
-    let rules = docs("operations/alerts.yml");
-    let mut check = command(&promtool, &["check", "rules", "--lint-fatal"]);
-    report.check("alert rules", check.arg(rules));
-    let tests = docs("operations/alerts_test.yml");
-    let mut test = command(&promtool, &["test", "rules"]);
-    report.check("alerts are sent", test.arg(tests));
+    let mut check = program(&promtool, "check rules --lint-fatal");
+    report.check("alert rules", check.arg(docs("operations/alerts.yml")));
+    let mut test = program(&promtool, "test rules");
+    report.check(
+        "alerts are sent",
+        test.arg(docs("operations/alerts_test.yml")),
+    );
     let mut scraped = separate_test("serve_tools");
-    scraped.env("RANDFLAKE_PROMTOOL", &promtool);
-    report.tests("alerts of a real server", scraped.args(["--", "alerts::"]));
+    scraped
+        .env("RANDFLAKE_PROMTOOL", &promtool)
+        .args(["--", "alerts::"]);
+    report.tests("alerts of a real server", &mut scraped);
     Some(promtool)
 }
 
 /// Grafana's own types know each field, and Prometheus each expression.
 fn dashboard(report: &mut Report, venv: &Venv, promtool: Option<&Path>) {
-    let script = venv.folder().join("dashboard.py");
     let rules = venv.folder().join("expressions.json");
-    if let Err(error) = fs::write(&script, include_str!("dashboard.py")) {
-        report.verdict("dashboard", Err(error.to_string()));
-        return;
-    }
-    let mut check = command(&venv.program("python"), &[]);
-    check.args([&script, &docs("operations/dashboard.json"), &rules]);
+    let mut check = program(
+        venv.program("python"),
+        "xtask/src/parts/deploy/dashboard.py",
+    );
+    check.args([&docs("operations/dashboard.json"), &rules]);
     let is_known = report.check("dashboard", &mut check);
     if let Some(promtool) = promtool.filter(|_| is_known) {
-        let mut check = command(promtool, &["check", "rules"]);
+        let mut check = program(promtool, "check rules");
         report.check("the dashboard's expressions", check.arg(rules));
     }
 }
@@ -86,40 +86,33 @@ fn units(report: &mut Report) {
     let Some(analyze) = report.tool(&SYSTEMD_ANALYZE, "the systemd units") else {
         return;
     };
-    let unit = docs("deploy/systemd/randflake.service");
-    let mut security = command(&analyze, &["security", "--offline=true", MOST_EXPOSED]);
-    report.check("the service's exposure", security.arg(unit));
-    match with_a_program() {
-        Ok(units) => {
-            let mut verify = command(&analyze, &["verify", "--man=no"]);
-            report.check("systemd units", verify.args(files_of(units.path())));
-        }
-        Err(error) => _ = report.verdict("systemd units", Err(error.to_string())),
+    let mut security = program(&analyze, "security --offline=true");
+    security
+        .arg(MOST_EXPOSED)
+        .arg(docs("deploy/systemd/randflake.service"));
+    report.check("the service's exposure", &mut security);
+    let Some(scratch) = report.scratch("units") else {
+        return;
+    };
+    if report
+        .ok("systemd units", with_a_program(scratch.path()))
+        .is_some()
+    {
+        let mut verify = program(&analyze, "verify --man=no");
+        report.check("systemd units", verify.args(files::entries(scratch.path())));
     }
 }
 
 /// The units with a program that is there.
-fn with_a_program() -> io::Result<crate::helpers::scratch::Scratch> {
-    let scratch = crate::helpers::scratch::Scratch::new("units")?;
-    for unit in files_of(&docs("deploy/systemd")) {
-        let name = unit.file_name().unwrap_or_default();
-        if unit.extension().is_some_and(|kind| kind != "conf") {
-            let text = fs::read_to_string(&unit)?.replace("/usr/local/bin/randflake", "/bin/true");
-            fs::write(scratch.path().join(name), text)?;
-        }
+fn with_a_program(to: &Path) -> Result<(), String> {
+    let units = files::entries(&docs("deploy/systemd")).into_iter();
+    for unit in units.filter(|unit| unit.extension().is_some_and(|kind| kind != "conf")) {
+        let text = files::read(&unit)?.replace("/usr/local/bin/randflake", "/bin/true");
+        files::write(&to.join(unit.file_name().unwrap_or_default()), text)?;
     }
-    Ok(scratch)
+    Ok(())
 }
 
 fn docs(path: &str) -> PathBuf {
     root().join("docs").join(path)
-}
-
-fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
-}
-
-fn command(path: &Path, arguments: &[&str]) -> Command {
-    program(&path.to_string_lossy(), arguments)
 }

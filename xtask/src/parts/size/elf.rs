@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::helpers::files;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
 
 /// What is read of an image.
@@ -30,9 +31,8 @@ const LEFT_OVER: [&str; 2] = [".heap", ".stack"];
 
 impl Elf {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let because = |error: &dyn core::fmt::Display| format!("{}: {error}", path.display());
-        let bytes = fs::read(path).map_err(|error| because(&error))?;
-        Self::parse(&bytes).map_err(|error| because(&error))
+        let bytes = fs::read(path).map_err(files::of(path))?;
+        Self::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     fn parse(bytes: &[u8]) -> object::Result<Self> {
@@ -75,11 +75,8 @@ impl Elf {
     /// Where instructions are, as ranges of the emulator (`start..last`), but those of some
     /// functions.
     pub(crate) fn code_without(&self, left_out: impl Fn(&str) -> bool) -> String {
-        let mut out: Vec<&Function> = self
-            .functions
-            .iter()
-            .filter(|function| function.bytes > 0 && left_out(&function.name))
-            .collect();
+        let is_out = |function: &&Function| function.bytes > 0 && left_out(&function.name);
+        let mut out: Vec<&Function> = self.functions.iter().filter(is_out).collect();
         out.sort_by_key(|function| function.address);
         let mut ranges = Vec::new();
         let mut from = 0;
@@ -103,12 +100,12 @@ impl Elf {
     }
 
     pub(crate) fn contains(&self, text: &str) -> bool {
-        let mut contents = self.contents.iter();
-        contents.any(|(_, bytes)| {
+        let has = |bytes: &[u8]| {
             bytes
                 .windows(text.len())
                 .any(|window| window == text.as_bytes())
-        })
+        };
+        self.contents.iter().any(|(_, bytes)| has(bytes))
     }
 }
 

@@ -10,12 +10,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, program, root};
+use crate::helpers::cargo::{program, root};
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::NODE;
+use crate::parts::firmware::{self, TARGETS, Target, boot_first, inside, target_folder, workspace};
 use crate::parts::lint::DENY;
-use crate::parts::qemu::{self, TARGETS, Target, boot_first, target_folder, workspace};
 use elf::{Elf, Function};
 use trace::Call;
 
@@ -50,6 +51,10 @@ const IMAGES: &[(&str, &str)] = &[
     ("text_parse", "an id parsed"),
 ];
 
+/// The targets with the fewest instructions, for which the compiler falls back on its library most:
+/// what their images hold is checked. `cargo xtask bench size --check` checks all.
+pub(crate) const LACKING: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
+
 /// Calls nothing that is measured.
 const EMPTY: &str = "empty";
 
@@ -59,22 +64,14 @@ const PLANTED: [(&str, &str); 2] = [
     ("planted_copy", "memcpy"),
 ];
 
-/// Functions that images may have until they are gone.
+/// Images, and functions that they may have until those are gone.
+#[rustfmt::skip]
 const EXCEPTIONS: &[(&[&str], &[&str])] = &[
     // The string of `heapless` is made on the stack and copied, 20 bytes: on RISC-V that is a call.
     (&["text"], &["memcpy", "compiler_builtins::mem::memcpy"]),
     // Slots longer than a record are compared and filled by calls.
-    (
-        &["horizon_16", "horizon_32"],
-        &[
-            "memcmp",
-            "memset",
-            "__aeabi_memclr8",
-            "__aeabi_memset8",
-            "compiler_builtins::mem::memcmp",
-            "compiler_builtins::mem::memset",
-        ],
-    ),
+    (&["horizon_16", "horizon_32"], &["memcmp", "memset", "__aeabi_memclr8", "__aeabi_memset8",
+        "compiler_builtins::mem::memcmp", "compiler_builtins::mem::memset"]),
 ];
 
 /// Levels of optimisation, and their profiles. `Oz` is measured when asked for: it makes every call
@@ -106,21 +103,9 @@ impl Row {
         self.calls.iter().map(of).max().unwrap_or_default()
     }
 
-    fn stack(&self) -> u64 {
-        self.most(|call| call.stack)
-    }
-
-    fn masked(&self) -> u64 {
-        self.most(|call| call.masked)
-    }
-
     /// Of the usual call, which is the last.
     fn instructions(&self) -> u64 {
         self.calls.last().map_or(0, |call| call.instructions)
-    }
-
-    fn most_instructions(&self) -> u64 {
-        self.most(|call| call.instructions)
     }
 }
 
@@ -129,12 +114,8 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     let level = arguments::text(&mut typed, "--level")?;
     let (lists, checks) = (typed.contains("--functions"), typed.contains("--check"));
     arguments::nothing_else(typed)?;
-    let names: Vec<_> = TARGETS
-        .iter()
-        .map(|target| target.name)
-        .chain([WASM])
-        .filter(|name| name.starts_with(&wanted))
-        .collect();
+    let all = TARGETS.iter().map(|target| target.name).chain([WASM]);
+    let names: Vec<_> = all.filter(|name| name.starts_with(&wanted)).collect();
     let is_wanted = |(name, _): &Level| {
         level
             .as_deref()
@@ -147,7 +128,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         ));
     }
     let is_all = wanted.is_empty() && level.is_none();
-    let needs = [qemu::needs(), vec![Need::Target(WASM)]].concat();
+    let needs = [firmware::needs(), vec![Need::Target(WASM)]].concat();
     Plan::of(needs, move |report| {
         let targets = TARGETS.iter().filter(|target| names.contains(&target.name));
         if checks {
@@ -156,16 +137,12 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         let mut rows = Vec::new();
         for level in levels {
             for target in targets.clone() {
-                match measure(report, target, level) {
-                    Ok(measured) => rows.extend(measured),
-                    Err(reason) => _ = report.verdict(target.name, Err(reason)),
-                }
+                let measured = measure(report, target, level);
+                rows.extend(report.ok(target.name, measured).unwrap_or_default());
             }
             if names.contains(&WASM) {
-                match measure_wasm(report, level) {
-                    Ok(row) => rows.push(row),
-                    Err(reason) => _ = report.verdict(WASM, Err(reason)),
-                }
+                let measured = measure_wasm(report, level);
+                rows.extend(report.ok(WASM, measured));
             }
         }
         print(report, &rows, lists);
@@ -175,29 +152,27 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     })
 }
 
-fn of_target(target: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+/// The names of a target's images.
+fn of_target(target: &str) -> Vec<&'static str> {
     // Without compare-and-swap the compiler's library stands in for the native atomic.
-    let lacks = qemu::LACKING.contains(&target);
-    IMAGES
-        .iter()
-        .filter(move |(name, _)| !(lacks && name.ends_with("_native")))
+    let lacks = LACKING.contains(&target);
+    let names = IMAGES.iter().map(|(name, _)| *name);
+    names
+        .filter(|name| !(lacks && name.ends_with("_native")))
+        .collect()
 }
 
 /// What cargo does with images that hold what is measured. With the feature `run` they also call
 /// it.
-fn command(what: &str, target: &str, (_, profile): Level, names: &[&str]) -> Command {
-    let mut command = in_firmware(what, "size", target, profile);
+fn command(what: &str, target: &str, level: Level, names: &[&str]) -> Command {
+    let mut command = of_package(what, "size", target, level);
     command.args(names.iter().flat_map(|name| ["--bin", name]));
     command
 }
 
-fn in_firmware(what: &str, package: &str, target: &str, profile: &str) -> Command {
-    let mut command = cargo(&[what, "--locked", "--package", package]);
-    command.args(["--profile", profile, "--target", target]);
-    command
-        .current_dir(workspace())
-        .env("CARGO_TARGET_DIR", target_folder());
-    command
+fn of_package(what: &str, package: &str, target: &str, (_, profile): Level) -> Command {
+    let choice = format!("--package {package} --profile {profile} --target {target}");
+    inside(&format!("{what} --locked {choice}"))
 }
 
 fn file(target: &str, (_, profile): Level, name: &str) -> PathBuf {
@@ -206,23 +181,23 @@ fn file(target: &str, (_, profile): Level, name: &str) -> PathBuf {
 
 fn measure(report: &mut Report, target: &Target, level: Level) -> Result<Vec<Row>, String> {
     let emulator = target.emulator.find().ok_or("no emulator")?;
-    let images: Vec<&str> = of_target(target.name).map(|(name, _)| *name).collect();
+    let images = of_target(target.name);
     let names = [&images[..], &[EMPTY]].concat();
     let mut build = |features: &[&str]| {
         let mut build = command("build", target.name, level, &names);
-        let is_built = report.check(
-            &format!("{}, {}", target.name, level.0),
-            build.args(features),
-        );
-        is_built.then_some(()).ok_or("does not build")
+        let what = format!("{}, {}", target.name, level.0);
+        report
+            .check(&what, build.args(features))
+            .then_some(())
+            .ok_or("does not build")
     };
     let read = |name| Elf::read(&file(target.name, level, name));
     build(&[])?;
     let empty = read(EMPTY)?;
-    let held: Vec<Elf> = images
+    let held = images
         .iter()
         .map(|name| read(name))
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<Vec<Elf>, _>>()?;
     build(&["--features", "run"])?;
     let mut rows = Vec::new();
     for (image, held) in images.into_iter().zip(held) {
@@ -273,10 +248,10 @@ fn print(report: &mut Report, rows: &[Row], lists: bool) {
         } = row;
         report.say(&format!(
             "{target:28} {image:28} {level} {flash:5} {ram:5} {:5} {:6} {:6} {:5}",
-            row.stack(),
+            row.most(|call| call.stack),
             row.instructions(),
-            row.most_instructions(),
-            row.masked()
+            row.most(|call| call.instructions),
+            row.most(|call| call.masked)
         ));
         for function in row.functions.iter().filter(|_| lists) {
             report.say(&format!("    {:5} {}", function.bytes, function.name));
@@ -288,11 +263,11 @@ fn print(report: &mut Report, rows: &[Row], lists: bool) {
 /// own library: no `memcpy`, no 64-bit division.
 pub(crate) fn check(report: &mut Report, target: &Target) {
     let level = LEVELS[0];
-    let images: Vec<&str> = of_target(target.name).map(|(name, _)| *name).collect();
+    let images = of_target(target.name);
     let all = [&images[..], &PLANTED.map(|(name, _)| name), &[EMPTY]].concat();
     let what = format!("images of one call, {}", target.name);
     // One target is enough: the images are the same for all.
-    if target.name == qemu::LACKING[0] {
+    if target.name == LACKING[0] {
         let mut lint = command("clippy", target.name, level, &all);
         report.check(&format!("clippy, {what}"), lint.args(DENY));
     }
@@ -311,26 +286,25 @@ fn nothing_foreign(target: &str, level: Level, images: &[&str]) -> Result<(), St
             return Err(format!("{name} was not caught, only {found:?}"));
         }
     }
-    let mut faults = String::new();
+    let mut faults = Vec::new();
     for name in images {
-        for found in foreign(name, &read(name)?, &empty) {
-            faults += "\n    ";
-            faults += &[name, &*found].join(": ");
-        }
+        let found = foreign(name, &read(name)?, &empty);
+        faults.extend(found.iter().map(|found| format!("\n    {name}: {found}")));
     }
     if faults.is_empty() {
         Ok(())
     } else {
-        Err(faults)
+        Err(faults.concat())
     }
 }
 
 /// What an image brings that is not the libraries' own.
 fn foreign(name: &str, image: &Elf, empty: &Elf) -> Vec<String> {
     let is_allowed = |function: &str| {
-        let mut exceptions = EXCEPTIONS.iter();
-        exceptions
-            .any(|(images, functions)| images.contains(&name) && functions.contains(&function))
+        let is_of = |(images, functions): &(&[&str], &[&str])| {
+            images.contains(&name) && functions.contains(&function)
+        };
+        EXCEPTIONS.iter().any(is_of)
     };
     let names = brought(image, empty)
         .into_iter()
@@ -367,16 +341,15 @@ fn panics(function: &str) -> bool {
 
 /// How long the module is.
 fn measure_wasm(report: &mut Report, level: Level) -> Result<Row, String> {
-    if !report.check(WASM, &mut in_firmware("build", "wasm", WASM, level.1)) {
+    if !report.check(WASM, &mut of_package("build", "wasm", WASM, level)) {
         return Err("does not build".to_owned());
     }
     let file = file(WASM, level, "wasm.wasm");
-    let module = fs::metadata(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(Row {
         target: WASM,
         level: level.0,
         image: WASM_IMAGE,
-        flash: module.len(),
+        flash: fs::metadata(&file).map_err(files::of(&file))?.len(),
         ram: 0,
         calls: Vec::new(),
         functions: Vec::new(),
@@ -390,10 +363,8 @@ pub(crate) fn run_wasm(report: &mut Report) {
         return;
     };
     let level = LEVELS[0];
-    report.check(
-        "clippy, wasm",
-        in_firmware("clippy", "wasm", WASM, level.1).args(DENY),
-    );
+    let mut lint = of_package("clippy", "wasm", WASM, level);
+    report.check("clippy, wasm", lint.args(DENY));
     let is_small = measure_wasm(report, level).and_then(|row| match row.flash {
         0..=MOST_WASM_BYTES => Ok(()),
         bytes => Err(format!(
@@ -401,7 +372,7 @@ pub(crate) fn run_wasm(report: &mut Report) {
         )),
     });
     if report.verdict(what, is_small) {
-        let mut command = program(&node.to_string_lossy(), &[""; 0]);
+        let mut command = program(node, "");
         command
             .arg(workspace().join("wasm/host.mjs"))
             .arg(file(WASM, level, "wasm.wasm"))
@@ -425,23 +396,11 @@ mod tests {
 
     #[test]
     fn panics_and_library_calls_are_foreign() {
-        for function in [
-            "memcpy",
-            "__aeabi_lmul",
-            "compiler_builtins::mem::memcpy",
-            "core::panicking::panic_fmt",
-            "core::option::unwrap_failed",
-            "<u32 as core::fmt::Display>::fmt",
-        ] {
-            assert!(is_foreign(function), "{function}");
-        }
-        for function in [
-            "probe",
-            "_critical_section_1_0_acquire",
-            "sparx64::on_the_fly::splat",
-            "core::str::converts::from_utf8",
-        ] {
-            assert!(!is_foreign(function), "{function}");
-        }
+        let foreign = "memcpy __aeabi_lmul compiler_builtins::mem::memcpy core::panicking::panic_fmt \
+                       core::option::unwrap_failed <core::fmt::Display>::fmt";
+        assert!(foreign.split(' ').all(is_foreign));
+        let own = "probe _critical_section_1_0_acquire sparx64::on_the_fly::splat \
+                   core::str::converts::from_utf8";
+        assert!(!own.split(' ').any(is_foreign));
     }
 }

@@ -1,11 +1,10 @@
 //! `randflake-embedded/SIZE.md`, made of the rows.
 
 use core::fmt::Write as _;
-use std::fs;
 
 use super::{IMAGES, LEVELS, MOST_WASM_BYTES, Row, WASM, WASM_IMAGE, is_foreign, panics};
-use crate::helpers::cargo::{output_of, program, root};
-use crate::helpers::files::put_into;
+use crate::helpers::cargo::{root, rustc};
+use crate::helpers::files::{self, put_into};
 
 /// Names for the heads of columns.
 const COLUMNS: [(&str, &str); 5] = [
@@ -43,8 +42,7 @@ pub(super) fn write(rows: &[Row]) -> Result<(), String> {
     ];
     let cipher = cipher(rows).ok_or("a row of the cipher's table is missing")?;
     put_into("sparx64/README.md", MARKS, &cipher)?;
-    fs::write(root().join("randflake-embedded/SIZE.md"), page(rows))
-        .map_err(|error| error.to_string())
+    files::write(&root().join("randflake-embedded/SIZE.md"), page(rows))
 }
 
 type Quantity = fn(&Row) -> String;
@@ -52,22 +50,24 @@ type Quantity = fn(&Row) -> String;
 const TABLES: [(&str, Quantity); 6] = [
     ("Flash, bytes", |row| row.flash.to_string()),
     ("Instructions", |row| {
-        match (row.instructions(), row.most_instructions()) {
+        match (row.instructions(), row.most(|call| call.instructions)) {
             (usual, most) if most > usual => format!("{usual} ({most})"),
             (usual, _) => usual.to_string(),
         }
     }),
-    ("Stack, bytes", |row| row.stack().to_string()),
+    ("Stack, bytes", |row| {
+        row.most(|call| call.stack).to_string()
+    }),
     ("RAM, bytes", |row| row.ram.to_string()),
     ("Instructions on end with interrupts masked", |row| {
-        row.masked().to_string()
+        row.most(|call| call.masked).to_string()
     }),
     // Those that others call, by their short names.
     ("Functions of the compiler's own library", |row| {
         let names = row.functions.iter().map(|function| function.name.as_str());
-        let names =
-            names.filter(|name| is_foreign(name) && !name.starts_with("compiler_builtins::"));
+        let own = |name: &&str| is_foreign(name) && !name.starts_with("compiler_builtins::");
         names
+            .filter(own)
             .map(|name| format!("`{name}`"))
             .collect::<Vec<_>>()
             .join(" ")
@@ -75,17 +75,15 @@ const TABLES: [(&str, Quantity); 6] = [
 ];
 
 fn page(rows: &[Row]) -> String {
-    let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
-    let mut page = format!("{HEAD}\n{rustc}.\n\n## Goals\n\n{}", goals(rows));
-    _ = write!(
-        page,
-        "\n## Beside hand-written assembly\n\n{}",
+    let tables = TABLES
+        .map(|(title, of)| format!("\n## {title}\n\n{}", table(rows, of)))
+        .concat();
+    format!(
+        "{HEAD}\n{}.\n\n## Goals\n\n{}\n## Beside hand-written assembly\n\n{}{tables}",
+        rustc("--version"),
+        goals(rows),
         felics(rows)
-    );
-    for (title, quantity) in TABLES {
-        _ = write!(page, "\n## {title}\n\n{}", table(rows, quantity));
-    }
-    page
+    )
 }
 
 const M0: &str = "thumbv6m-none-eabi";
@@ -101,7 +99,7 @@ const GOALS: &[Goal] = &[
     ("the same, if why there is no id is dropped by `.ok()`", [M0, "Os", "generate_ok_masked"], |row| row.flash, 352),
     ("its state with the key: bytes of RAM", [M0, "Os", "generate_on_the_fly_masked"], |row| row.ram, 32),
     ("its state with the key in flash: bytes of RAM", [M0, "Os", "generate_key_in_flash_masked"], |row| row.ram, 16),
-    ("instructions that a critical section masks on M0", [M0, "Os", "generate_on_the_fly_masked"], Row::masked, 6),
+    ("instructions that a critical section masks on M0", [M0, "Os", "generate_on_the_fly_masked"], |row| row.most(|call| call.masked), 6),
     ("a block, keys on the fly, on M0 at `Os`: bytes of flash", [M0, "Os", "cipher_on_the_fly"], |row| row.flash, 256),
     ("a block, key table, on M4F at `O3`: instructions", [M4, "O3", "cipher_table"], Row::instructions, 420),
     ("a block, key table, on M0 at `O3`: instructions", [M0, "O3", "cipher_table"], Row::instructions, 650),
@@ -148,10 +146,11 @@ fn cipher(rows: &[Row]) -> Option<String> {
         "| | Cortex-M0 | | Cortex-M3 | | Cortex-M4F | |\n|---|--:|--:|--:|--:|--:|--:|\n\
          | | bytes | instructions | bytes | instructions | bytes | instructions |\n",
     );
-    for (image, cipher) in [
+    let images = [
         ("cipher_table", "Sparx64"),
         ("cipher_on_the_fly", "Sparx64OnTheFly"),
-    ] {
+    ];
+    for (image, cipher) in images {
         for (level, option) in [("O3", "3"), ("Os", "\"s\"")] {
             _ = write!(table, "| `{cipher}`, `opt-level = {option}` |");
             for (target, _) in &COLUMNS[..3] {
@@ -175,12 +174,8 @@ fn felics(rows: &[Row]) -> String {
     for (image, what) in &IMAGES[..2] {
         for level in ["Os", "O3"] {
             if let Some(row) = find(rows, M3, level, image) {
-                _ = writeln!(
-                    text,
-                    "| {what}, `{level}` | {} | | {} |",
-                    row.flash,
-                    row.instructions()
-                );
+                let (bytes, instructions) = (row.flash, row.instructions());
+                _ = writeln!(text, "| {what}, `{level}` | {bytes} | | {instructions} |");
             }
         }
     }
@@ -220,7 +215,7 @@ fn table(rows: &[Row], cell: Quantity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::qemu::TARGETS;
+    use crate::parts::firmware::TARGETS;
 
     #[test]
     fn every_target_has_a_column() {

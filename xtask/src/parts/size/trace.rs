@@ -59,12 +59,11 @@ struct OpenCall {
 }
 
 fn calls(log: impl BufRead, probe: u64, image: &Elf) -> std::io::Result<Vec<Call>> {
-    let mut calls = Vec::new();
     let mut counter = Counter {
         probe,
         image,
         open: None,
-        calls: &mut calls,
+        calls: Vec::new(),
         primask: false,
     };
     let mut registers = Registers::default();
@@ -73,9 +72,9 @@ fn calls(log: impl BufRead, probe: u64, image: &Elf) -> std::io::Result<Vec<Call
         if let Some(rest) = line.strip_prefix("Trace ") {
             counter.count(registers);
             // Trace 0: host address [flags/pc/flags/flags] name
-            let pc = rest.split('/').nth(1).and_then(hex);
+            let pc = rest.split('/').nth(1).and_then(hex).unwrap_or_default();
             registers = Registers {
-                pc: pc.unwrap_or_default(),
+                pc,
                 ..Registers::default()
             };
         } else if counter.open.is_some() || registers.pc == probe {
@@ -83,14 +82,14 @@ fn calls(log: impl BufRead, probe: u64, image: &Elf) -> std::io::Result<Vec<Call
         }
     }
     counter.count(registers);
-    Ok(calls)
+    Ok(counter.calls)
 }
 
 struct Counter<'a> {
     probe: u64,
     image: &'a Elf,
     open: Option<OpenCall>,
-    calls: &'a mut Vec<Call>,
+    calls: Vec<Call>,
     /// Whether an Arm processor masks interrupts.
     primask: bool,
 }
@@ -104,9 +103,7 @@ impl Counter<'_> {
                 masked: 0,
             });
         }
-        let Some(open) = &mut self.open else {
-            return;
-        };
+        let Some(open) = &mut self.open else { return };
         if registers.pc == open.at.return_to && registers.sp == open.at.sp {
             self.calls.push(open.call);
             self.open = None;
@@ -115,10 +112,9 @@ impl Counter<'_> {
         open.call.instructions += 1;
         let stack = open.at.sp.saturating_sub(registers.sp);
         open.call.stack = open.call.stack.max(stack);
-        let masked = match registers.mstatus {
-            Some(mstatus) => mstatus & MIE == 0,
-            None => self.primask,
-        };
+        let masked = registers
+            .mstatus
+            .map_or(self.primask, |mstatus| mstatus & MIE == 0);
         open.masked = if masked { open.masked + 1 } else { 0 };
         open.call.masked = open.call.masked.max(open.masked);
         match self.image.halfword(registers.pc) {
@@ -194,34 +190,28 @@ mod tests {
 
     #[test]
     fn instructions_and_stack_of_a_call_are_counted() {
-        let log = arm(&[
+        let steps = [
             (0x1fe, 0x2000),
             (0x100, 0x2000),
             (0x102, 0x1ff0),
             (0x104, 0x2000),
-            (0x200, 0x2000),
-            (0x202, 0x2000),
-        ]);
+        ];
+        let log = arm(&[&steps[..], &[(0x200, 0x2000), (0x202, 0x2000)]].concat());
         let found = calls(log.as_bytes(), 0x100, &image(&[0; 4])).unwrap();
-        let call = Call {
-            instructions: 3,
-            stack: 16,
-            masked: 0,
-        };
-        assert_eq!(found, [call]);
+        assert_eq!(
+            found,
+            [Call {
+                instructions: 3,
+                stack: 16,
+                masked: 0
+            }]
+        );
     }
 
     #[test]
     fn masked_instructions_are_counted() {
         for unmasks in [CPSIE, MSR_FIRST, MSR_LAST] {
-            let log = arm(&[
-                (0x100, 0x2000),
-                (0x102, 0x2000),
-                (0x104, 0x2000),
-                (0x106, 0x2000),
-                (0x108, 0x2000),
-                (0x200, 0x2000),
-            ]);
+            let log = arm(&[0x100, 0x102, 0x104, 0x106, 0x108, 0x200].map(|pc| (pc, 0x2000)));
             let image = image(&[0, CPSID, 0, unmasks, 0]);
             let found = calls(log.as_bytes(), 0x100, &image).unwrap();
             assert_eq!((found[0].instructions, found[0].masked), (5, 2));

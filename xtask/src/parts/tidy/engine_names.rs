@@ -1,92 +1,44 @@
-//! No Rust outside an engine's folder names an engine, except in a few places with a reason: what changes with an engine
-//! lies in its folder, and leaves with it.
-
-use std::fs;
-use std::path::Path;
+//! No Rust outside an engine's folder names an engine, except in a few places with a reason: what
+//! changes with an engine lies in its folder, and leaves with it.
 
 use proc_macro2::TokenTree;
 
-use super::source::each_token;
+use super::tokens::{each_token, is};
 use super::workspace::Workspace;
-use crate::helpers::cargo::root;
-use crate::helpers::matrix::{ENGINES, is_engine};
+use crate::helpers::matrix::{engine_names, is_engine};
 
 /// What several engines share.
 const SHARED: &str = "sql";
 
 /// Other names of engines: of their stores' types, servers and products.
-const ALIASES: &[&str] = &["mariadb", "valkey"];
+const ALIASES: [&str; 2] = ["mariadb", "valkey"];
 
 /// Packages, and paths of theirs, that may name engines.
+#[rustfmt::skip]
 const ALLOWED: &[(&str, &str, &str)] = &[
-    (
-        "randflake-core",
-        "src/integrations",
-        "ids as values of the drivers' crates",
-    ),
-    (
-        "randflake-core",
-        "src/id/mod.rs",
-        "a feature that is named as a driver",
-    ),
+    ("randflake-core", "src/integrations", "ids as values of the drivers' crates"),
+    ("randflake-core", "src/id/mod.rs", "a feature that is named as a driver"),
     ("randflake-core", "src/lib.rs", "the modules of those"),
-    (
-        "randflake-lease",
-        "src/store/url/mod.rs",
-        "tests of URLs and their quotes",
-    ),
-    (
-        "randflake-lease",
-        "src/store/peer.rs",
-        "tells which server answers at an address",
-    ),
-    (
-        "randflake-std",
-        "src/lib.rs",
-        "SQL functions of ids, which are no engine",
-    ),
-    (
-        "randflake-std",
-        "src/url",
-        "the list of schemes, and its tests",
-    ),
-    (
-        "randflake-std",
-        "tests",
-        "scenarios over several engines, or on one that stands for all",
-    ),
+    ("randflake-lease", "src/store/url/mod.rs", "tests of URLs and their quotes"),
+    ("randflake-lease", "src/store/peer.rs", "tells which server answers at an address"),
+    ("randflake-std", "src/lib.rs", "SQL functions of ids, which are no engine"),
+    ("randflake-std", "src/url", "the list of schemes, and its tests"),
+    ("randflake-std", "tests", "scenarios over several engines, or on one that stands for all"),
     ("randflake-std", "benches", "engines beside each other"),
     ("harness", "src", "the list of servers that tests start"),
-    (
-        "randflake-serve",
-        "src",
-        "speaks the protocol of Redis' clients",
-    ),
+    ("randflake-serve", "src", "speaks the protocol of Redis' clients"),
     ("randflake-serve", "tests", "the same"),
-    (
-        "randflake",
-        "src/command/sql",
-        "SQL functions of databases, which are no engine",
-    ),
-    (
-        "randflake",
-        "src",
-        "features of the command line, and URLs in its help",
-    ),
-    (
-        "randflake",
-        "tests",
-        "scenarios over several engines, and clients of the server",
-    ),
+    ("randflake", "src/command/sql", "SQL functions of databases, which are no engine"),
+    ("randflake", "src", "features of the command line, and URLs in its help"),
+    ("randflake", "tests", "scenarios over several engines, and clients of the server"),
     ("randflake", "benches", "the server beside Redis"),
     ("xtask", "src", "finds the programs of servers"),
 ];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
-    let folders = fs::read_dir(root().join(ENGINES)).into_iter().flatten();
-    let folders = folders.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = folders.filter(|name| name != SHARED).collect();
-    names.extend(ALIASES.iter().map(|&name| name.to_owned()));
+    let mut names = engine_names();
+    names.retain(|name| name != SHARED);
+    names.extend(ALIASES.map(str::to_owned));
     violations(workspace, &names)
 }
 
@@ -96,30 +48,30 @@ fn violations(workspace: &Workspace, names: &[String]) -> Vec<String> {
     for (package, source) in workspace.sources().filter(|(name, _)| !is_engine(name)) {
         let mut lines = Vec::new();
         each_token(&source.code, &mut |tokens, at| {
-            if names_any(&tokens[at], names) && !is_doc(tokens, at) {
+            let is_doc = is(tokens, at.checked_sub(2), "doc");
+            if names_any(&tokens[at], names) && !is_doc {
                 lines.push(tokens[at].span().start().line);
             }
         });
         if lines.is_empty() {
             continue;
         }
-        let allowed = ALLOWED.iter().position(|(allowed, path, _)| {
-            package == *allowed && (path.is_empty() || source.path.starts_with(Path::new(path)))
-        });
-        match allowed {
+        let is_allowed = |(allowed, path, _): &(&str, &str, &str)| {
+            package == *allowed && source.path.starts_with(path)
+        };
+        match ALLOWED.iter().position(is_allowed) {
             Some(at) => used[at] = true,
             None => violations.extend(source.places(package, &lines)),
         }
     }
+    let found = violations
+        .into_iter()
+        .map(|place| format!("{place}: names an engine"));
     let unused = ALLOWED.iter().zip(used).filter(|(_, used)| !used);
     let unused = unused.map(|((package, path, _), _)| {
         format!("{package}: {path} names no engine: take it off the list")
     });
-    violations
-        .into_iter()
-        .map(|place| format!("{place}: names an engine"))
-        .chain(unused)
-        .collect()
+    found.chain(unused).collect()
 }
 
 /// Whether a word or a text has the name of an engine in it.
@@ -131,47 +83,30 @@ fn names_any(token: &TokenTree, names: &[String]) -> bool {
     names.iter().any(|name| text.contains(name.as_str()))
 }
 
-/// Whether a text is a comment of the documentation: `doc = "..."`.
-fn is_doc(tokens: &[TokenTree], at: usize) -> bool {
-    let before = at.checked_sub(2).and_then(|before| tokens.get(before));
-    matches!(before, Some(TokenTree::Ident(word)) if word == "doc")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::MemberCrate;
     use super::*;
-
-    fn found(package: &str, path: &str, code: &str) -> Vec<String> {
-        let members = vec![MemberCrate::planted(package, "", &[(path, code)])];
-        let found = violations(&Workspace::planted("", members), &["redis".to_owned()]);
-        found
-            .into_iter()
-            .filter(|one| !one.contains("take it off"))
-            .collect()
-    }
 
     #[test]
     fn names_of_engines_are_found() {
+        let found = |package: &str, path: &str, code: &str| {
+            let workspace = Workspace::of_source(package, path, code);
+            let all = violations(&workspace, &["redis".to_owned()]);
+            all.iter()
+                .filter(|one| one.ends_with("names an engine"))
+                .count()
+        };
         for code in [
             "use randflake_redis::ENGINE;",
             "fn f(_: RedisStore) {}",
             "const URL: &str = \"redis://host\";",
             "mod tests { #[test] fn of_redis() {} }",
         ] {
-            assert_eq!(
-                found("randflake-common", "src/a.rs", code).len(),
-                1,
-                "{code}"
-            );
-            assert_eq!(
-                found("randflake-redis", "src/a.rs", code).len(),
-                0,
-                "{code}"
-            );
-            assert_eq!(found("randflake-std", "src/url/engines.rs", code).len(), 0);
+            assert_eq!(found("randflake-common", "src/a.rs", code), 1, "{code}");
+            assert_eq!(found("randflake-redis", "src/a.rs", code), 0, "{code}");
+            assert_eq!(found("randflake-std", "src/url/engines.rs", code), 0);
         }
         let documented = "/// As `RedisStore` does.\nfn f() {}";
-        assert_eq!(found("randflake-common", "src/a.rs", documented).len(), 0);
+        assert_eq!(found("randflake-common", "src/a.rs", documented), 0);
     }
 }

@@ -3,63 +3,39 @@
 
 use std::path::Path;
 
-use super::source::names_of_root;
+use super::tokens::names_of_root;
 use super::workspace::Workspace;
 
 /// From the lowest floor up. A room may use the rooms of lower floors, and of its own those before
 /// it: so there is no circle.
 type Floors = &'static [&'static [&'static str]];
 
+#[rustfmt::skip]
 const CRATES: [(&str, Floors); 4] = [
-    (
-        "randflake-lease",
-        &[
-            // The leaves, which know nothing of leases.
-            &[
-                "backoff",
-                "clock",
-                "date",
-                "fork_guard",
-                "private_file",
-                "wiped_stack",
-                "secret",
-            ],
-            &["types"],
-            &["rules"],
-            &["store"],
-            // Tests for engines, and their macros, which stand in the root.
-            &["lease_contract", "counter_contract", "testkit"],
-        ],
-    ),
-    (
-        "randflake-std",
-        &[
-            &[
-                "generation",
-                "look_schedule",
-                "looked_at",
-                "observability",
-                "url",
-            ],
-            &["segment", "handle", "tagged"],
-            // The public face: it names items of the others.
-            &["lease"],
-        ],
-    ),
-    (
-        "randflake-serve",
-        &[
-            &[
-                "lock", "system", "watched", "refusal", "counters", "log", "places",
-            ],
-            // Who may do what, and hold how much, before anything is done for them.
-            &["access", "budget"],
-            &["listen"],
-            &["service", "incidents"],
-            &["resp", "http"],
-            &["run"],
-        ],
-    ),
+    ("randflake-lease", &[
+        // The leaves, which know nothing of leases.
+        &["backoff", "clock", "date", "fork_guard", "private_file", "wiped_stack", "secret"],
+        &["types"],
+        &["rules"],
+        &["store"],
+        // Tests for engines, and their macros, which stand in the root.
+        &["lease_contract", "counter_contract", "testkit"],
+    ]),
+    ("randflake-std", &[
+        &["generation", "look_schedule", "looked_at", "observability", "url"],
+        &["segment", "handle", "tagged"],
+        // The public face: it names items of the others.
+        &["lease"],
+    ]),
+    ("randflake-serve", &[
+        &["lock", "system", "watched", "refusal", "counters", "log", "places"],
+        // Who may do what, and hold how much, before anything is done for them.
+        &["access", "budget"],
+        &["listen"],
+        &["service", "incidents"],
+        &["resp", "http"],
+        &["run"],
+    ]),
     // The tables of all subcommands are on top.
     ("xtask", &[&["helpers"], &["parts"], &["main"]]),
 ];
@@ -67,21 +43,18 @@ const CRATES: [(&str, Floors); 4] = [
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();
     for (name, source) in workspace.sources() {
-        let Some((_, floors)) = CRATES.iter().find(|(other, _)| *other == name) else {
+        let floors = CRATES.iter().find(|(other, _)| *other == name);
+        let (Some((_, floors)), Some((file, room))) = (floors, room(&source.path)) else {
             continue;
         };
         let path = source.path.display();
-        let Some((file, room)) = room(&source.path) else {
-            continue;
-        };
         let Some(place) = place(floors, room) else {
             violations.push(format!("{path}: {room} is on no floor"));
             continue;
         };
-        let used = names_of_root(source.code.clone(), file);
-        for (line, other) in used.iter().filter(|(_, other)| *other != room) {
-            let is_below = self::place(floors, other).is_some_and(|other| other < place);
-            if !is_below {
+        for (line, other) in names_of_root(source.code.clone(), file) {
+            let is_below = self::place(floors, &other).is_some_and(|other| other < place);
+            if other != room && !is_below {
                 violations.push(format!("{path}:{line}: {room} uses {other}"));
             }
         }
@@ -107,12 +80,10 @@ fn place(floors: Floors, room: &str) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::MemberCrate;
     use super::*;
 
     fn violations(krate: &str, path: &str, text: &str) -> Vec<String> {
-        let member = MemberCrate::planted(krate, "", &[(path, text)]);
-        check(&Workspace::planted("", vec![member]))
+        check(&Workspace::of_source(krate, path, text))
     }
 
     fn of_lease(path: &str, text: &str) -> Vec<String> {
@@ -135,34 +106,45 @@ mod tests {
 
     #[test]
     fn an_arrow_up_is_seen() {
-        let found = of_lease(
-            "src/rules/renew.rs",
-            "use super::Key;\nuse crate::store::A;",
-        );
-        assert_eq!(found, ["src/rules/renew.rs:2: rules uses store"]);
-        let found = of_lease("src/rules/renew.rs", "use super::super::store::A;");
-        assert_eq!(found, ["src/rules/renew.rs:1: rules uses store"]);
-        let found = of_lease("src/date.rs", "fn a() { b(crate::types::Token::c()) }");
-        assert_eq!(found, ["src/date.rs:1: date uses types"]);
-        let text = "use crate::{\n    types::{A, B},\n    store::C,\n};";
-        let found = of_lease("src/rules/mod.rs", text);
-        assert_eq!(found, ["src/rules/mod.rs:3: rules uses store"]);
+        for (path, text, found) in [
+            (
+                "src/rules/renew.rs",
+                "use super::Key;\nuse crate::store::A;",
+                "2: rules uses store",
+            ),
+            (
+                "src/rules/renew.rs",
+                "use super::super::store::A;",
+                "1: rules uses store",
+            ),
+            (
+                "src/date.rs",
+                "fn a() { b(crate::types::Token::c()) }",
+                "1: date uses types",
+            ),
+            (
+                "src/rules/mod.rs",
+                "use crate::{\n    types::{A, B},\n    store::C,\n};",
+                "3: rules uses store",
+            ),
+            // Nobody goes through the root.
+            (
+                "src/store/a.rs",
+                "use crate::Secret;",
+                "1: store uses Secret",
+            ),
+        ] {
+            assert_eq!(of_lease(path, text), [format!("{path}:{found}")]);
+        }
+        let found = of_lease("src/attic/mod.rs", "");
+        assert_eq!(found, ["src/attic/mod.rs: attic is on no floor"]);
     }
 
     #[test]
     fn a_circle_within_a_floor_is_seen() {
         let of_std = |path, text| violations("randflake-std", path, text);
-        let found = of_std("src/handle/a.rs", "use crate::segment::A;");
-        assert_eq!(found, [""; 0]);
+        assert_eq!(of_std("src/handle/a.rs", "use crate::segment::A;"), [""; 0]);
         let found = of_std("src/segment/a.rs", "use crate::handle::A;");
         assert_eq!(found, ["src/segment/a.rs:1: segment uses handle"]);
-    }
-
-    #[test]
-    fn nobody_goes_through_the_root_or_is_nowhere() {
-        let found = of_lease("src/store/a.rs", "use crate::Secret;");
-        assert_eq!(found, ["src/store/a.rs:1: store uses Secret"]);
-        let found = of_lease("src/attic/mod.rs", "");
-        assert_eq!(found, ["src/attic/mod.rs: attic is on no floor"]);
     }
 }

@@ -1,18 +1,13 @@
 //! `tidy`: rules a linter cannot know. Each is a function from the workspace's files to what breaks
 //! it, so that its unit tests can plant a violation.
 
-mod arrows;
-mod bound_values;
-mod cfg_places;
-mod debug_names;
+mod code;
+mod crates;
 mod documents;
 mod engine_names;
 mod features;
 mod floors;
-mod guarantees;
-mod packages;
-mod separate_tests;
-mod source;
+mod tokens;
 mod workspace;
 
 use crate::helpers::report::Report;
@@ -21,68 +16,38 @@ use workspace::Workspace;
 
 type Rule = fn(&Workspace) -> Vec<String>;
 
+#[rustfmt::skip]
 const RULES: &[(&str, Rule)] = &[
-    ("arrows between crates point left", arrows::check),
-    (
-        "the floors of lease, std and xtask: no arrow up, no circle",
-        floors::check,
-    ),
-    (
-        "every feature is explained, and shown by docs.rs",
-        features::check,
-    ),
-    (
-        "no SQL statement is formatted from a value",
-        bound_values::check,
-    ),
+    ("arrows between crates point left", crates::arrows),
+    ("the floors of lease, std, serve and xtask: no arrow up, no circle", floors::check),
+    ("every feature is explained, and shown by docs.rs", features::check),
+    ("no SQL statement is formatted from a value", code::bound_values),
     ("engines are named in their folders", engine_names::check),
-    ("cfg never stands inside a function", cfg_places::check),
-    (
-        "a hand-written Debug shows its own type's name",
-        debug_names::check,
-    ),
-    ("every test target runs in some part", separate_tests::check),
-    ("documents name what is there", documents::check),
-    (
-        "what stands behind each guarantee is about that very sentence",
-        guarantees::check,
-    ),
-    (
-        "each failure that documents list has a test",
-        guarantees::check_failures,
-    ),
+    ("cfg never stands inside a function", code::cfg_places),
+    ("a hand-written Debug shows its own type's name", code::debug_names),
+    ("every test target runs in some part", crates::separate_tests),
+    ("documents name what is there", documents::names),
+    ("what stands behind each guarantee is about that very sentence", documents::guarantees),
+    ("each failure that documents list has a test", documents::failures),
+    ("sparx64 and randflake-core are light by default", |_| crates::light()),
+    ("`cargo randflake` compiles the crates that are listed", |_| crates::lean_tool()),
+    ("packages hold what can be used outside of this repository", |_| crates::packages()),
 ];
 
 pub(crate) fn run(report: &mut Report) {
-    match Workspace::read(&crate::helpers::cargo::root()) {
-        Ok(workspace) => {
-            for (what, rule) in RULES {
-                report.verdict(what, verdict(&rule(&workspace)));
-            }
-        }
-        Err(error) => _ = report.verdict("files", Err(error.to_string())),
-    }
-    for (package, expected) in arrows::LIGHT {
-        let found = arrows::default_dependencies(package);
+    let Some(workspace) = report.ok("files", Workspace::read()) else {
+        return;
+    };
+    for (what, rule) in RULES {
+        let violations = rule(&workspace);
+        let all = format!("\n    {}", violations.join("\n    "));
         report.verdict(
-            &format!("{package} is light by default"),
-            verdict(&arrows::unexpected(expected, &found)),
+            what,
+            if violations.is_empty() {
+                Ok(())
+            } else {
+                Err(all)
+            },
         );
-    }
-    report.verdict(
-        "`cargo randflake` compiles the crates that are listed",
-        verdict(&packages::check_lean_tool()),
-    );
-    report.verdict(
-        "packages hold what can be used outside of this repository",
-        verdict(&packages::check()),
-    );
-}
-
-fn verdict(violations: &[String]) -> Result<(), String> {
-    if violations.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("\n    {}", violations.join("\n    ")))
     }
 }

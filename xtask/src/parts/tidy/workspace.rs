@@ -1,23 +1,25 @@
 //! The files the rules look at.
 
-use core::fmt;
+use core::fmt::Display;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 
+use super::tokens::each_token;
+use crate::helpers::cargo::root;
 use crate::helpers::files;
 use crate::helpers::manifest::Manifest;
 use crate::helpers::matrix::HOST_MACROS;
 
 pub(crate) struct Workspace {
-    pub(crate) root: Manifest,
     pub(crate) members: Vec<MemberCrate>,
 }
 
 pub(crate) struct MemberCrate {
     /// Name of the package.
     pub(crate) name: String,
+    pub(crate) folder: PathBuf,
     pub(crate) manifest: Manifest,
     pub(crate) readme: String,
     pub(crate) sources: Vec<SourceFile>,
@@ -29,56 +31,22 @@ pub(crate) struct SourceFile {
     pub(crate) code: TokenStream,
 }
 
-/// The folders of members, of which `FOLDER/*` are several.
-fn folders(root: &Path, members: &[String]) -> io::Result<Vec<PathBuf>> {
-    let mut folders = Vec::new();
-    for member in members {
-        let Some(parent) = member.strip_suffix("/*") else {
-            folders.push(root.join(member));
-            continue;
-        };
-        let entries = fs::read_dir(root.join(parent))?;
-        let mut found: Vec<_> = entries
-            .map(|entry| Ok(entry?.path()))
-            .collect::<io::Result<_>>()?;
-        found.sort_unstable();
-        folders.extend(found);
-    }
-    Ok(folders)
-}
-
 impl Workspace {
-    pub(crate) fn read(root: &Path) -> io::Result<Self> {
-        let read = |folder: &Path| {
-            let text = fs::read_to_string(folder.join("Cargo.toml"))?;
-            parsed(folder, Manifest::parse(&text))
-        };
-        let manifest = read(root)?;
-        let mut members = Vec::new();
-        for folder in folders(root, &manifest.members)? {
-            // It has nothing but dependencies.
-            if folder.ends_with(HOST_MACROS) {
-                continue;
+    pub(crate) fn read() -> Result<Self, String> {
+        let mut folders = Vec::new();
+        for member in manifest(&root())?.members {
+            match member.strip_suffix("/*") {
+                Some(parent) => folders.extend(files::entries(&root().join(parent))),
+                None => folders.push(root().join(member)),
             }
-            let manifest = read(&folder)?;
-            let source = |path: &PathBuf| {
-                let code = parsed(path, fs::read_to_string(path)?.parse())?;
-                let path = path.strip_prefix(&folder).unwrap_or(path).to_owned();
-                Ok::<_, io::Error>(SourceFile { path, code })
-            };
-            let sources = files::sources(&folder)?
-                .iter()
-                .map(source)
-                .collect::<Result<_, _>>()?;
-            members.push(MemberCrate {
-                name: manifest.name.clone(),
-                manifest,
-                readme: fs::read_to_string(folder.join("README.md")).unwrap_or_default(),
-                sources,
-            });
         }
-        let root = manifest;
-        Ok(Self { root, members })
+        // It has nothing but dependencies.
+        folders.retain(|folder| !folder.ends_with(HOST_MACROS));
+        let members = folders
+            .into_iter()
+            .map(MemberCrate::read)
+            .collect::<Result<_, _>>()?;
+        Ok(Self { members })
     }
 
     /// Each source with the name of its package.
@@ -86,45 +54,88 @@ impl Workspace {
         let members = self.members.iter();
         members.flat_map(|member| member.sources.iter().map(|source| (&*member.name, source)))
     }
+
+    /// All names; with texts, also the words in those.
+    pub(crate) fn words(&self, with_texts: bool) -> BTreeSet<String> {
+        let mut words = BTreeSet::new();
+        for (_, source) in self.sources() {
+            each_token(&source.code, &mut |tokens, at| match &tokens[at] {
+                TokenTree::Ident(name) => _ = words.insert(name.to_string()),
+                TokenTree::Literal(text) if with_texts => {
+                    let text = text.to_string();
+                    let found = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                    words.extend(found.map(str::to_owned));
+                }
+                _ => {}
+            });
+        }
+        words
+    }
+}
+
+impl MemberCrate {
+    fn read(folder: PathBuf) -> Result<Self, String> {
+        let manifest = manifest(&folder)?;
+        let source = |path: &PathBuf| {
+            let code = parsed(path, files::read(path)?.parse())?;
+            Ok(SourceFile {
+                path: path.strip_prefix(&folder).unwrap_or(path).to_owned(),
+                code,
+            })
+        };
+        let sources = files::sources(&folder).map_err(files::of(&folder))?;
+        Ok(Self {
+            name: manifest.name.clone(),
+            manifest,
+            readme: files::read(&folder.join("README.md")).unwrap_or_default(),
+            sources: sources.iter().map(source).collect::<Result<_, String>>()?,
+            folder,
+        })
+    }
 }
 
 impl SourceFile {
     /// These lines of it, for a message.
     pub(crate) fn places(&self, package: &str, lines: &[usize]) -> Vec<String> {
         let path = self.path.display();
-        let place = |line: &usize| format!("{package}/{path}:{line}");
-        lines.iter().map(place).collect()
+        lines
+            .iter()
+            .map(|line| format!("{package}/{path}:{line}"))
+            .collect()
     }
+}
+
+fn manifest(folder: &Path) -> Result<Manifest, String> {
+    let path = folder.join("Cargo.toml");
+    parsed(&path, Manifest::parse(&files::read(&path)?))
 }
 
 /// Says where an error is.
-fn parsed<T, E: fmt::Display>(place: &Path, parsed: Result<T, E>) -> io::Result<T> {
-    parsed.map_err(|error| io::Error::other(format!("{}: {error}", place.display())))
-}
-
-#[cfg(test)]
-impl MemberCrate {
-    /// A member made of text.
-    pub(crate) fn planted(name: &str, manifest: &str, sources: &[(&str, &str)]) -> Self {
-        let sources = sources.iter().map(|(path, text)| SourceFile {
-            path: path.into(),
-            code: text.parse().unwrap(),
-        });
-        Self {
-            name: name.to_owned(),
-            manifest: Manifest::parse(manifest).unwrap(),
-            readme: String::new(),
-            sources: sources.collect(),
-        }
-    }
+fn parsed<T, E: Display>(place: &Path, parsed: Result<T, E>) -> Result<T, String> {
+    parsed.map_err(|error| format!("{}: {error}", place.display()))
 }
 
 #[cfg(test)]
 impl Workspace {
-    pub(crate) fn planted(root: &str, members: Vec<MemberCrate>) -> Self {
+    /// Members made of text: name, manifest, and a source with its path.
+    pub(crate) fn planted(members: &[(&str, &str, &str, &str)]) -> Self {
+        let member = |(name, manifest, path, code): &(&str, &str, &str, &str)| MemberCrate {
+            name: (*name).to_owned(),
+            folder: PathBuf::new(),
+            manifest: Manifest::parse(manifest).unwrap(),
+            readme: String::new(),
+            sources: vec![SourceFile {
+                path: path.into(),
+                code: code.parse().unwrap(),
+            }],
+        };
         Self {
-            root: Manifest::parse(root).unwrap(),
-            members,
+            members: members.iter().map(member).collect(),
         }
+    }
+
+    /// One source.
+    pub(crate) fn of_source(package: &str, path: &str, code: &str) -> Self {
+        Self::planted(&[(package, "", path, code)])
     }
 }

@@ -6,15 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{MORE_TARGETS, NAME, PACKAGES, Package, RefusedTarget, copy, said};
+use super::{MORE_TARGETS, NAME, PACKAGES, Package, RefusedTarget};
 use crate::helpers::cargo::program;
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{AR, PYTHON};
 use crate::helpers::venv::Venv;
-use crate::parts::c_library::build::{EXAMPLE, clang_target, linker, machine, scripts};
+use crate::parts::c_library::build::{EXAMPLE, OPTIONS, clang_target, linker, machine, scripts};
 use crate::parts::c_library::{Form, test_folder};
-use crate::parts::qemu::{self, Target};
+use crate::parts::firmware::{TARGETS, Target, emulate};
 
 /// What builds, and what checks manifests.
 const TOOLS: &[&str] = &[
@@ -46,14 +47,15 @@ pub(crate) fn run(report: &mut Report, clang: &Path) {
         let Some(file) = package.make(report, &scratch.path().join("made")) else {
             continue;
         };
+        let unpacked = scratch.path().join("unpacked");
         let customer = Customer {
             clang,
             venv: &venv,
             scratch: scratch.path(),
-            unpacked: scratch.path().join("unpacked"),
+            unpacked,
         };
-        let emptied = fs::create_dir(&customer.unpacked).map_err(said(&customer.unpacked));
-        let mut unpack = program("tar", &["--extract", "--file"]);
+        let emptied = fs::create_dir(&customer.unpacked);
+        let mut unpack = program("tar", "--extract --file");
         unpack.arg(file).current_dir(&customer.unpacked);
         let what = format!("unpacked, {}", package.name);
         if !report.verdict(&what, emptied) || !report.check(&what, &mut unpack) {
@@ -90,7 +92,7 @@ pub(super) struct Build<'a> {
     /// How the package's build system is told the processor.
     pub(super) choice: &'a str,
     /// How the compiler is.
-    pub(super) options: &'a [&'a str],
+    pub(super) options: &'a str,
     pub(super) target: &'a Target,
     /// A folder of its own for what the build writes.
     pub(super) folder: PathBuf,
@@ -105,7 +107,7 @@ impl Customer<'_> {
     /// A program of the environment, which finds no other.
     pub(super) fn tool(&self, name: &str) -> Command {
         let file = self.venv.program(name);
-        let mut command = program(&file.to_string_lossy(), &[""; 0]);
+        let mut command = program(&file, "");
         command
             .current_dir(self.scratch)
             .env("PATH", file.with_file_name(""));
@@ -116,23 +118,23 @@ impl Customer<'_> {
     /// another without a word.
     fn leave_only(&self, target: &Target) -> Result<(), String> {
         let (there, all) = (self.package().join("lib"), self.scratch.join("lib"));
-        if all.is_dir() {
-            fs::remove_dir_all(&there).map_err(said(&there))?;
+        let moved = if all.is_dir() {
+            fs::remove_dir_all(&there)
         } else {
-            fs::rename(&there, &all).map_err(said(&there))?;
-        }
+            fs::rename(&there, &all)
+        };
+        moved.map_err(files::of(&there))?;
         let archive = Path::new(target.name).join("librandflake.a");
-        copy(&all.join(&archive), &there.join(&archive))
+        files::copy(&all.join(&archive), &there.join(&archive))
     }
 
     fn link_and_run(&self, report: &mut Report, package: &Package, target: &Target) {
         let what = format!("{}, {}", package.name, target.name);
         let build = self.build((package.choice)(target), clang_target(target), target);
-        let Some(steps) = report.ok(
-            &what,
-            self.leave_only(target)
-                .and_then(|()| (package.build)(&build)),
-        ) else {
+        let steps = self
+            .leave_only(target)
+            .and_then(|()| (package.build)(&build));
+        let Some(steps) = report.ok(&what, steps) else {
             return;
         };
         let mut commands = steps.commands.into_iter();
@@ -141,8 +143,7 @@ impl Customer<'_> {
         }
         let emulator = report.tool(target.emulator, target.name);
         if let (Some(emulator), [machine, ..]) = (emulator, target.machines) {
-            let mut emulate = qemu::emulate(&emulator, machine, &steps.image);
-            report.tests(&what, &mut emulate);
+            report.tests(&what, &mut emulate(&emulator, machine, &steps.image));
         }
     }
 
@@ -155,18 +156,13 @@ impl Customer<'_> {
     ) {
         let what = format!("{} without {}", package.name, named);
         // No program is linked, so any board does.
-        let [target, ..] = qemu::TARGETS else { return };
+        let [target, ..] = TARGETS else { return };
         let build = self.build(choice, options, target);
         let verdict = (package.build)(&build).and_then(|steps| refused(steps, named));
         report.verdict(&what, verdict);
     }
 
-    fn build<'a>(
-        &'a self,
-        choice: &'a str,
-        options: &'a [&'a str],
-        target: &'a Target,
-    ) -> Build<'a> {
+    fn build<'a>(&'a self, choice: &'a str, options: &'a str, target: &'a Target) -> Build<'a> {
         let name = choice.replace(|letter: char| !letter.is_alphanumeric(), "-");
         Build {
             customer: self,
@@ -198,10 +194,12 @@ impl Build<'_> {
     /// CMake, for the build system whose stand-in is in that folder of the tests.
     pub(super) fn by_cmake(&self, stand_in: &str, definitions: &[String]) -> Steps {
         let define = |name: &str, value: &str| format!("-D{name}={value}");
-        let shown = |path: PathBuf| path.display().to_string();
         let list = |paths: Vec<PathBuf>| {
-            let paths: Vec<_> = paths.into_iter().map(shown).collect();
-            paths.join(";")
+            paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+                .join(";")
         };
         let mut configure = self.customer.tool("cmake");
         configure
@@ -214,9 +212,9 @@ impl Build<'_> {
                 define("CMAKE_C_COMPILER", &self.customer.clang.to_string_lossy()),
                 // It has no C library to link a first program with.
                 define("CMAKE_C_COMPILER_WORKS", "TRUE"),
-                define("CMAKE_C_FLAGS", &compiler_options(self.options).join(" ")),
+                define("CMAKE_C_FLAGS", &format!("{} {OPTIONS}", self.options)),
                 define("LINKER", &linker_words().join(" ")),
-                define("PACKAGE", &shown(self.customer.package())),
+                define("PACKAGE", &self.customer.package().to_string_lossy()),
                 define("SOURCES", &list(sources(self.target))),
                 define("SCRIPTS", &list(scripts(self.target))),
             ])
@@ -232,17 +230,11 @@ impl Build<'_> {
 
 /// The README's program, and what runs it on a board.
 pub(super) fn sources(target: &Target) -> Vec<PathBuf> {
-    let names = ["suite.c", "console.c", "example_driver.c"];
+    let board = format!("{}.c", machine(target));
+    let names = ["suite.c", "console.c", "example_driver.c", &board];
     let mut files: Vec<_> = names.iter().map(|name| test_folder().join(name)).collect();
-    files.push(test_folder().join(format!("{}.c", machine(target))));
     files.push(Form::BITS_64.out().join(EXAMPLE));
     files
-}
-
-/// As firmware is compiled.
-pub(super) fn compiler_options<'a>(of_processor: &[&'a str]) -> Vec<&'a str> {
-    let all = ["-std=c11", "-Os", "-ffreestanding", "-ffunction-sections"];
-    [of_processor, &all].concat()
 }
 
 /// Rust's linker, which lies in no folder of `PATH`.

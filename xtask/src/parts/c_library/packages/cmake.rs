@@ -7,7 +7,7 @@ use super::Package;
 use super::builds::Customer;
 use crate::helpers::report::Report;
 use crate::parts::c_library::test_folder;
-use crate::parts::qemu::Target;
+use crate::parts::firmware::Target;
 
 #[rustfmt::skip]
 pub(super) const ZEPHYR: Package = Package {
@@ -17,11 +17,11 @@ pub(super) const ZEPHYR: Package = Package {
     build: |build| Ok(build.by_cmake("zephyr", &definitions(build.choice))),
     check: check_zephyr,
     refused: &[
-        ("ARCH=arm ARM GCC_M_CPU=cortex-m23 CPU_CORTEX_M23", &[], "cortex-m23"),
-        ("ARCH=arm ARM GCC_M_CPU=cortex-r5 CPU_CORTEX_R5 FPU FP_HARDABI", &[], "cortex-r5 with hard-float calls"),
-        ("ARCH=riscv RISCV RISCV_ISA_RV32I RISCV_ISA_EXT_M RISCV_ISA_EXT_A RISCV_ISA_EXT_C FLOAT_HARD", &[], "rv32imac with hard-float calls"),
-        ("ARCH=riscv RISCV 64BIT RISCV_ISA_EXT_M RISCV_ISA_EXT_A RISCV_ISA_EXT_C", &[], "rv64imac"),
-        ("ARCH=xtensa XTENSA", &[], "xtensa"),
+        ("ARCH=arm ARM GCC_M_CPU=cortex-m23 CPU_CORTEX_M23", "", "cortex-m23"),
+        ("ARCH=arm ARM GCC_M_CPU=cortex-r5 CPU_CORTEX_R5 FPU FP_HARDABI", "", "cortex-r5 with hard-float calls"),
+        ("ARCH=riscv RISCV RISCV_ISA_RV32I RISCV_ISA_EXT_M RISCV_ISA_EXT_A RISCV_ISA_EXT_C FLOAT_HARD", "", "rv32imac with hard-float calls"),
+        ("ARCH=riscv RISCV 64BIT RISCV_ISA_EXT_M RISCV_ISA_EXT_A RISCV_ISA_EXT_C", "", "rv64imac"),
+        ("ARCH=xtensa XTENSA", "", "xtensa"),
     ],
 };
 
@@ -32,7 +32,7 @@ pub(super) const ESP_IDF: Package = Package {
     choice: |target| if target.name.starts_with("riscv32imc-") { "esp32c3" } else { "esp32c6" },
     build: |build| Ok(build.by_cmake("esp-idf", &[format!("-DIDF_TARGET={}", build.choice)])),
     check: check_esp_idf,
-    refused: &[("esp32", &[], "esp32"), ("esp32s3", &[], "esp32s3"), ("esp32p4", &[], "esp32p4")],
+    refused: &[("esp32", "", "esp32"), ("esp32s3", "", "esp32s3"), ("esp32p4", "", "esp32p4")],
 };
 
 /// What Kconfig says: names of options that are set, without `CONFIG_`, and variables of the build

@@ -14,11 +14,12 @@ pub(super) use builds::{needs, run};
 
 use super::{Form, archive, folder};
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{program, root};
+use crate::helpers::cargo::{answer, program, root};
+use crate::helpers::files;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{AR, QEMU_ARM};
-use crate::parts::qemu::{TARGETS, Target, machine};
+use crate::parts::firmware::{TARGETS, Target, machine};
 
 /// The other calling convention, and the processors that Rust's firmware is not run on.
 const MORE_TARGETS: &[Target] = &[
@@ -53,7 +54,7 @@ struct Package {
 
 /// A processor without an archive: what the build is told, as choice and as options of the
 /// compiler, and what it says of it.
-type RefusedTarget = (&'static str, &'static [&'static str], &'static str);
+type RefusedTarget = (&'static str, &'static str, &'static str);
 
 const PACKAGES: [&Package; 3] = [&cmake::ZEPHYR, &cmake::ESP_IDF, &platformio::PACKAGE];
 
@@ -87,39 +88,33 @@ fn packages_folder() -> PathBuf {
 
 impl Package {
     fn targets(&self) -> impl Iterator<Item = &'static Target> {
-        let has = self.has;
         TARGETS
             .iter()
             .chain(MORE_TARGETS)
-            .filter(move |target| has(target))
+            .filter(|target| (self.has)(target))
     }
 
     /// Builds what is in it; its file.
     fn make(&self, report: &mut Report, out: &Path) -> Option<PathBuf> {
         for target in self.targets() {
-            let mut build = Form::BITS_64.library("build", &["--target", target.name]);
-            if !report.check(target.name, &mut build) {
+            let to_target = format!("--target {}", target.name);
+            if !report.check(target.name, &mut Form::BITS_64.library("build", &to_target)) {
                 return None;
             }
         }
         let ar = report.tool(&AR, self.name)?;
-        match self.write(&ar, out) {
-            Ok((folder, file)) if report.check(self.name, &mut pack(&folder, &file)) => {
-                report.say(&format!("{}: {}", self.name, file.display()));
-                Some(file)
-            }
-            Ok(_) => None,
-            Err(error) => {
-                report.verdict(self.name, Err(error));
-                None
-            }
+        let (folder, file) = report.ok(self.name, self.write(&ar, out))?;
+        if !report.check(self.name, &mut pack(&folder, &file)) {
+            return None;
         }
+        report.say(&format!("{}: {}", self.name, file.display()));
+        Some(file)
     }
 
     /// Puts its files into a folder; that, and the file to pack it into.
     fn write(&self, ar: &Path, out: &Path) -> Result<(PathBuf, PathBuf), String> {
         let version = version()?;
-        fs::create_dir_all(out).map_err(said(out))?;
+        fs::create_dir_all(out).map_err(files::of(out))?;
         let to = packages_folder().join(self.name).join(NAME);
         // Of an earlier version.
         _ = fs::remove_dir_all(&to);
@@ -130,59 +125,35 @@ impl Package {
             (root().join("LICENSE-MIT"), "LICENSE-MIT"),
             (root().join("LICENSE-APACHE"), "LICENSE-APACHE"),
         ] {
-            copy(&from, &to.join(name))?;
+            files::copy(&from, &to.join(name))?;
         }
         for target in self.targets() {
             let file = to.join(format!("lib/{}/librandflake.a", target.name));
-            copy(&archive(&Form::BITS_64, target), &file)?;
+            files::copy(&archive(&Form::BITS_64, target), &file)?;
             strip(ar, &file)?;
         }
-        Ok((
-            to,
-            out.join(format!("{NAME}-{}-{version}.tar.gz", self.name)),
-        ))
+        let file = out.join(format!("{NAME}-{}-{version}.tar.gz", self.name));
+        Ok((to, file))
     }
 }
 
 /// Takes the compiler's own functions out of an archive: the library calls none of them, as the
 /// part `c` checks, and they are all but a twentieth of it.
 fn strip(ar: &Path, archive: &Path) -> Result<(), String> {
-    let run = |operation: &str, members: &[&str]| {
-        let mut command = Command::new(ar);
-        command.arg(operation).arg(archive).args(members);
-        let output = command.output().map_err(|error| error.to_string())?;
-        let printed = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        if output.status.success() {
-            Ok(printed(&output.stdout))
-        } else {
-            Err(printed(&output.stderr))
-        }
-    };
-    let members = run("t", &[])?;
-    let foreign: Vec<&str> = members
-        .lines()
-        .filter(|member| !member.starts_with(NAME))
-        .collect();
-    run("dD", &foreign).map(drop)
+    let members = answer(program(ar, "t").arg(archive))?;
+    let foreign = members.lines().filter(|member| !member.starts_with(NAME));
+    answer(program(ar, "dD").arg(archive).args(foreign)).map(drop)
 }
 
 /// The same files make the same package on every machine.
 fn pack(folder: &Path, file: &Path) -> Command {
     let mut pack = program(
         "tar",
-        &[
-            "--create",
-            "--gzip",
-            "--sort=name",
-            "--mtime=@0",
-            "--owner=0",
-            "--group=0",
-            "--numeric-owner",
-            "--mode=u=rwX,go=rX",
-        ],
+        "--create --gzip --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
+         --mode=u=rwX,go=rX --file",
     );
-    pack.arg("--file").arg(file);
-    pack.arg("--directory")
+    pack.arg(file)
+        .arg("--directory")
         .arg(folder.with_file_name(""))
         .arg(NAME);
     pack
@@ -190,37 +161,17 @@ fn pack(folder: &Path, file: &Path) -> Command {
 
 /// Of the library's crate.
 fn version() -> Result<String, String> {
-    let file = folder().join("Cargo.toml");
-    let manifest = fs::read_to_string(&file).map_err(said(&file))?;
+    let manifest = files::read(&folder().join("Cargo.toml"))?;
     let mut lines = manifest.lines();
     let version = lines.find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
-    version
-        .map(str::to_owned)
-        .ok_or(format!("{} has no version", file.display()))
+    Ok(version.ok_or("the manifest has no version")?.to_owned())
 }
 
 /// A folder of texts, with the version where it belongs.
 fn copy_all(from: &Path, to: &Path, version: &str) -> Result<(), String> {
-    fs::create_dir_all(to).map_err(said(to))?;
-    for entry in fs::read_dir(from).map_err(said(from))? {
-        let path = entry.map_err(said(from))?.path();
-        let to = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy_all(&path, &to, version)?;
-        } else {
-            let text = fs::read_to_string(&path).map_err(said(&path))?;
-            fs::write(&to, text.replace(VERSION, version)).map_err(said(&to))?;
-        }
+    for path in files::below(from, &|_| true).map_err(files::of(from))? {
+        let text = files::read(&path)?.replace(VERSION, version);
+        files::write(&to.join(path.strip_prefix(from).unwrap_or(&path)), text)?;
     }
     Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let inside = to.parent().unwrap_or(to);
-    fs::create_dir_all(inside).map_err(said(inside))?;
-    fs::copy(from, to).map(drop).map_err(said(from))
-}
-
-fn said(path: &Path) -> impl FnOnce(std::io::Error) -> String {
-    move |error| format!("{}: {error}", path.display())
 }

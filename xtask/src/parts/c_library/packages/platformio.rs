@@ -2,17 +2,18 @@
 //! development platform of the tests stands in for those of processors, and `PyPI`'s SCons for
 //! PlatformIO's own package of it.
 
-use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::builds::{Build, Customer, Steps, compiler_options, linker_words, sources};
-use super::{Package, copy, copy_all, said};
+use super::builds::{Build, Customer, Steps, linker_words, sources};
+use super::{Package, copy_all};
+use crate::helpers::files;
 use crate::helpers::report::Report;
-use crate::parts::c_library::build::scripts;
+use crate::parts::c_library::build::{OPTIONS, scripts};
 use crate::parts::c_library::test_folder;
 
+#[rustfmt::skip]
 pub(super) const PACKAGE: Package = Package {
     name: "platformio",
     has: |_| true,
@@ -21,26 +22,10 @@ pub(super) const PACKAGE: Package = Package {
     build,
     check,
     refused: &[
-        (
-            "Armv8-M Baseline",
-            &["--target=thumbv8m.base-none-eabi"],
-            "Armv8-M Baseline",
-        ),
-        (
-            "Armv7-M with hard-float calls",
-            &["--target=thumbv7m-none-eabihf", "-mfloat-abi=hard"],
-            "Armv7-M with hard-float calls",
-        ),
-        (
-            "rv32imac with hard-float calls",
-            &["--target=riscv32", "-march=rv32imafc", "-mabi=ilp32f"],
-            "rv32imac with hard-float calls",
-        ),
-        (
-            "atmega328p",
-            &["--target=avr", "-mmcu=atmega328p"],
-            "atmega328p",
-        ),
+        ("Armv8-M Baseline", "--target=thumbv8m.base-none-eabi", "Armv8-M Baseline"),
+        ("Armv7-M with hard-float calls", "--target=thumbv7m-none-eabihf -mfloat-abi=hard", "Armv7-M with hard-float calls"),
+        ("rv32imac with hard-float calls", "--target=riscv32 -march=rv32imafc -mabi=ilp32f", "rv32imac with hard-float calls"),
+        ("atmega328p", "--target=avr -mmcu=atmega328p", "atmega328p"),
     ],
 };
 
@@ -48,14 +33,13 @@ pub(super) const PACKAGE: Package = Package {
 fn build(build: &Build<'_>) -> Result<Steps, String> {
     let core = home(build.customer)?;
     let project = &build.folder;
-    for source in sources(build.target) {
-        let name = source.file_name().unwrap_or_default();
-        copy(&source, &project.join("src").join(name))?;
-    }
-    for header in ["suite.h", "board.h"] {
-        copy(
-            &test_folder().join(header),
-            &project.join("src").join(header),
+    let headers = ["suite.h", "board.h"].map(|name| test_folder().join(name));
+    for source in sources(build.target).iter().chain(&headers) {
+        files::copy(
+            source,
+            &project
+                .join("src")
+                .join(source.file_name().unwrap_or_default()),
         )?;
     }
     let scripts: Vec<_> = scripts(build.target)
@@ -64,16 +48,15 @@ fn build(build: &Build<'_>) -> Result<Steps, String> {
         .collect();
     let settings = format!(
         "[platformio]\nlib_dir = {}\n[env:board]\nplatform = boards\ncustom_mcu = {}\ncustom_cc = {}\n\
-         custom_link = {}\ncustom_ccflags = {}\ncustom_linkflags = --gc-sections {}\n",
+         custom_link = {}\ncustom_ccflags = {} {OPTIONS}\ncustom_linkflags = --gc-sections {}\n",
         build.customer.unpacked.display(),
         build.choice,
         build.customer.clang.display(),
         linker_words().join(" "),
-        compiler_options(build.options).join(" "),
+        build.options,
         scripts.join(" "),
     );
-    let file = project.join("platformio.ini");
-    fs::write(&file, settings).map_err(said(&file))?;
+    files::write(&project.join("platformio.ini"), settings)?;
     let mut run = pio(build.customer, &core);
     run.args(["run", "--project-dir"]).arg(project);
     Ok(Steps {
@@ -83,13 +66,13 @@ fn build(build: &Build<'_>) -> Result<Steps, String> {
 }
 
 /// The home of PlatformIO, with what it would install.
-fn home(customer: &Customer<'_>) -> Result<std::path::PathBuf, String> {
+fn home(customer: &Customer<'_>) -> Result<PathBuf, String> {
     let core = customer.scratch.join("core");
     if !core.is_dir() {
         copy_all(&test_folder().join("packages/platformio/core"), &core, "")?;
         // SCons runs a shell for each command.
         let shell = customer.venv.program("sh");
-        symlink("/bin/sh", &shell).map_err(said(&shell))?;
+        symlink("/bin/sh", &shell).map_err(files::of(&shell))?;
     }
     Ok(core)
 }

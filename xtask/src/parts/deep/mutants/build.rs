@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::tree::Tree;
-use crate::helpers::cargo::{cargo, target};
-use crate::helpers::files::write_script;
+use crate::helpers::cargo::{cargo_in, target};
+use crate::helpers::files::{self, write_script};
 use crate::helpers::matrix::{LIBRARIES, Library, host_features, published};
 use crate::helpers::report::Report;
 
@@ -19,19 +19,8 @@ const WRAPPER: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$@\" --cap-lints allo
 
 /// The programs with tests that can tell, beside those of core: without servers, and within
 /// seconds.
-const PROGRAMS: [&str; 11] = [
-    "async_horizon",
-    "copied_process",
-    "flash_part",
-    "fork",
-    "lease_store",
-    "observability",
-    "offline",
-    "prefetch",
-    "provisioned",
-    "sleep",
-    "words",
-];
+const PROGRAMS: &str = "async_horizon copied_process flash_part fork lease_store observability offline prefetch \
+                        provisioned sleep words";
 
 /// A program with tests, and where it runs.
 pub(crate) struct Program {
@@ -47,25 +36,25 @@ pub(crate) fn tests_of_core() -> Vec<String> {
 
 /// The same, and those of std that can tell.
 pub(crate) fn all_tests() -> Vec<String> {
-    let of_std = PROGRAMS.map(str::to_owned);
-    tests_of_core().into_iter().chain(of_std).collect()
+    tests_of_core()
+        .into_iter()
+        .chain(PROGRAMS.split(' ').map(str::to_owned))
+        .collect()
 }
 
 /// Builds what is chosen of a tree, and leaves out of it what cannot be built; with the unit tests,
 /// and these programs.
-pub(crate) fn build<S: AsRef<str>>(
+pub(crate) fn build(
     report: &mut Report,
     tree: &mut Tree,
-    names: &[S],
+    names: &[String],
 ) -> Result<Vec<Program>, String> {
     let wrapper = target().join("mutants/rustc.sh");
     for _ in 0..ROUNDS {
         tree.write().map_err(|error| format!("copy: {error}"))?;
-        write_script(&wrapper, WRAPPER)
-            .map_err(|error| format!("{}: {error}", wrapper.display()))?;
-        let (status, errors) = report
-            .errors(&mut command(&wrapper, names))
-            .map_err(|error| error.to_string())?;
+        write_script(&wrapper, WRAPPER).map_err(files::of(&wrapper))?;
+        let built = report.errors(&mut command(&wrapper, names));
+        let (status, errors) = built.map_err(|error| error.to_string())?;
         if status.success() {
             return Ok(programs(&errors));
         }
@@ -82,15 +71,12 @@ pub(crate) fn build<S: AsRef<str>>(
 
 /// With the packages and features of other parts, so that cargo takes the dependencies they have
 /// built.
-fn command<S: AsRef<str>>(wrapper: &Path, names: &[S]) -> Command {
-    let names = names.iter().map(S::as_ref);
-    let mut command = cargo(&["test", "--no-run", "--message-format=short", "--lib"]);
+fn command(wrapper: &Path, names: &[String]) -> Command {
+    let words = "test --no-run --message-format=short --lib --workspace --exclude xtask --features";
+    let mut command = cargo_in(&Tree::folder(), &target(), words);
     command
-        .args(["--workspace", "--exclude", "xtask"])
-        .args(["--features", &host_features()])
-        .args(names.flat_map(|name| ["--test", name]))
-        .current_dir(Tree::folder())
-        .env("CARGO_TARGET_DIR", target())
+        .arg(host_features())
+        .args(names.iter().flat_map(|name| ["--test", name]))
         .env("RUSTC_WORKSPACE_WRAPPER", wrapper);
     command
 }
@@ -106,13 +92,10 @@ fn place(line: &str) -> Option<(&str, usize, usize)> {
 /// Those of the crates that have mutants: cargo names the file of each, and beside it stands what
 /// it was built from.
 fn programs(said: &str) -> Vec<Program> {
-    let named = said.lines().filter_map(|line| {
+    let program = |line: &str| {
         let named = line.trim_start().strip_prefix("Executable ")?;
-        named.rsplit_once('(')?.1.strip_suffix(')')
-    });
-    // As cargo shows it: from the folder it was called in.
-    let paths = named.map(|path| Tree::folder().join(path));
-    let of = |path: PathBuf| {
+        // As cargo shows it: from the folder it was called in.
+        let path = Tree::folder().join(named.rsplit_once('(')?.1.strip_suffix(')')?);
         let sources = fs::read_to_string(path.with_extension("d")).ok()?;
         let root = sources.split_whitespace().nth(1).unwrap_or_default();
         let is_of = |folder: &&str| {
@@ -125,7 +108,7 @@ fn programs(said: &str) -> Vec<Program> {
             folder: Tree::folder().join(krate),
         })
     };
-    paths.filter_map(of).collect()
+    said.lines().filter_map(program).collect()
 }
 
 #[cfg(test)]

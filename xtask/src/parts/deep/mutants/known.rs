@@ -1,10 +1,10 @@
 //! `xtask/mutants.txt`: the mutants that no test notices, each with the reason.
 
 use std::collections::HashMap;
-use std::fs;
 
 use super::tree::Tree;
 use crate::helpers::cargo::root;
+use crate::helpers::files;
 
 const PATH: &str = "xtask/mutants.txt";
 
@@ -25,9 +25,7 @@ pub(crate) struct Known(HashMap<String, Kind>);
 impl Known {
     /// Fails if it names what is not there: a source has changed.
     pub(crate) fn read(tree: &Tree) -> Result<Self, String> {
-        let text =
-            fs::read_to_string(root().join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
-        let known = Self::parse(&text)?;
+        let known = Self::parse(&files::read(&root().join(PATH))?)?;
         let is_there = |key: &&String| tree.mutants().iter().any(|mutant| mutant.key == **key);
         match known.0.keys().find(|key| !is_there(key)) {
             Some(key) => Err(format!(

@@ -76,11 +76,7 @@ fn is_judged(path: &str) -> bool {
 pub(crate) fn plan(mut typed: Arguments) -> Planned {
     let is_list = typed.contains("--list");
     let minutes = arguments::number(&mut typed, "--minutes", 1..=10_000)?;
-    let only: Vec<String> = typed
-        .finish()
-        .into_iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let only = arguments::rest(typed);
     if let Some(flag) = only.iter().find(|word| word.starts_with('-')) {
         return Err(format!("unknown argument {flag}"));
     }
@@ -90,9 +86,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         } else {
             try_all(report, &only, minutes)
         };
-        if let Err(message) = done {
-            report.verdict("mutants", Err(message));
-        }
+        _ = report.ok("mutants", done);
     })
 }
 
@@ -121,11 +115,10 @@ fn try_all(report: &mut Report, only: &[String], minutes: Option<u32>) -> Result
     let (mut tree, known) = read()?;
     // Another share each day.
     let shares = minutes.map_or(1, |minutes| WHOLE_MINUTES.div_ceil(minutes).into());
-    let days = SystemTime::UNIX_EPOCH
-        .elapsed()
-        .map_or(0, |elapsed| elapsed.as_secs() / 86_400);
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let today = now.as_secs() / 86_400 % shares;
     tree.choose(|mutant| {
-        is_chosen(only, &mutant.path) && sample::share(&mutant.key, shares) == days % shares
+        is_chosen(only, &mutant.path) && sample::share(&mutant.key, shares) == today
     });
     if tree.chosen().is_empty() {
         return Err(format!(
@@ -138,14 +131,8 @@ fn try_all(report: &mut Report, only: &[String], minutes: Option<u32>) -> Result
     let trials = trial::run(report, &tree, &programs, |_| true, PATIENCE, survives)?;
     let (noticed, different) = judge(report, &tree, &known, &trials);
     let is_enough = noticed * 100 >= different * LEAST_SCORE && different > 0;
-    let verdict = if is_enough {
-        Ok(())
-    } else {
-        Err(format!(
-            "{noticed} of {different}: at least {LEAST_SCORE} % have to be noticed"
-        ))
-    };
-    report.verdict("score", verdict);
+    let wanted = format!("{noticed} of {different}: at least {LEAST_SCORE} % have to be noticed");
+    report.verdict("score", is_enough.then_some(()).ok_or(wanted));
     Ok(())
 }
 
@@ -154,28 +141,29 @@ fn try_all(report: &mut Report, only: &[String], minutes: Option<u32>) -> Result
 fn judge(report: &mut Report, tree: &Tree, known: &Known, trials: &Trials) -> (usize, usize) {
     let (mut noticed, mut survived, mut same) = (0_usize, 0_usize, 0_usize);
     for mutant in tree.chosen() {
-        match (
-            trials.killed.contains(&mutant.number),
-            known.kind(&mutant.key),
-        ) {
-            (true, listed) => {
-                noticed += 1;
-                report.verdict(&mutant.key, Ok(()));
-                if listed.is_some() {
-                    report.say(&format!("listed, and noticed: {}", mutant.key));
-                }
+        let listed = known.kind(&mutant.key);
+        if trials.killed.contains(&mutant.number) {
+            noticed += 1;
+            report.verdict(&mutant.key, Ok::<_, String>(()));
+            if listed.is_some() {
+                report.say(&format!("listed, and noticed: {}", mutant.key));
             }
-            (false, Some(Kind::Same)) => same += 1,
-            (false, Some(Kind::Survivor)) => survived += 1,
-            (false, None) => {
+            continue;
+        }
+        match listed {
+            Some(Kind::Same) => same += 1,
+            Some(Kind::Survivor) => survived += 1,
+            None => {
                 survived += 1;
                 let is_run = trials.reached.contains(&mutant.number);
-                let why = if is_run {
-                    "no test notices it"
-                } else {
-                    "no test runs it"
-                };
-                report.verdict(&mutant.key, Err(why.to_owned()));
+                report.fail(
+                    &mutant.key,
+                    if is_run {
+                        "no test notices it"
+                    } else {
+                        "no test runs it"
+                    },
+                );
             }
         }
     }

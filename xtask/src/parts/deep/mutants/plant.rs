@@ -15,7 +15,7 @@ pub(crate) struct Planted {
 
 /// `choose` is the function that tells whether a number is chosen, by its path.
 pub(crate) fn plant(text: &str, sites: &[(usize, &Site)], choose: &str) -> Planted {
-    let mut sites: Vec<_> = sites.to_vec();
+    let mut sites = sites.to_vec();
     // What is around comes first, and changes of one range side by side.
     sites.sort_by_key(|(number, site)| {
         let Range { start, end } = site.range;
@@ -37,70 +37,61 @@ impl Planted {
         mut sites: &[(usize, &Site)],
         choose: &str,
     ) {
+        let source = |range: Range<usize>| text.get(range).unwrap_or_default();
         let mut at = range.start;
         while let Some((_, first)) = sites.first() {
-            let of = first.range.clone();
+            let (of, form) = (first.range.clone(), first.form);
             let count = sites
                 .iter()
                 .take_while(|(_, site)| site.range == of)
                 .count();
             let (here, rest) = sites.split_at(count);
-            let inside = rest
+            let count = rest
                 .iter()
                 .take_while(|(_, site)| site.range.start < of.end)
                 .count();
-            let (inside, rest) = rest.split_at(inside);
+            let (inside, rest) = rest.split_at(count);
             sites = rest;
-            self.text
-                .push_str(text.get(at..of.start).unwrap_or_default());
+            self.text += source(at..of.start);
             let begun = self.text.len();
-            let form = first.form;
-            self.text
-                .push_str(if form == Form::Expression { "(" } else { " " });
+            self.text += if form == Form::Expression { "(" } else { " " };
             let mut own = Vec::new();
             for (number, site) in here {
-                // A string takes all that is written.
                 _ = write!(self.text, "if {choose}({number}) {{ ");
                 let start = self.text.len();
-                self.text.push_str(&site.instead);
+                self.text += &site.instead;
                 own.push((*number, start..self.text.len()));
-                self.text.push_str(if form == Form::First {
+                self.text += if form == Form::First {
                     " } "
                 } else {
                     " } else "
-                });
+                };
             }
             if form != Form::First {
-                self.text.push_str("{ ");
+                self.text += "{ ";
                 self.render(text, of.clone(), inside, choose);
-                self.text.push_str(" }");
+                self.text += " }";
             }
             if form == Form::Expression {
                 self.text.push(')');
             }
             let whole = begun..self.text.len();
-            let places = own
-                .into_iter()
-                .map(|(number, own)| (number, own, whole.clone()));
-            self.places.extend(places);
+            self.places.extend(
+                own.into_iter()
+                    .map(|(number, own)| (number, own, whole.clone())),
+            );
             at = of.end;
         }
-        self.text
-            .push_str(text.get(at..range.end).unwrap_or_default());
+        self.text += source(at..range.end);
     }
 
     /// The changes that an error at a line and column, both from 1, is about: the one whose text it
     /// is in, else all that are closest around.
     pub(crate) fn at(&self, line: usize, column: usize) -> Vec<usize> {
-        let before: usize = self
-            .text
-            .split_inclusive('\n')
-            .take(line - 1)
-            .map(str::len)
-            .sum();
+        let lines = self.text.split_inclusive('\n');
+        let before: usize = lines.take(line - 1).map(str::len).sum();
         let rest = self.text.get(before..).unwrap_or_default();
-        let within = rest.char_indices().nth(column - 1).map_or(0, |(at, _)| at);
-        let at = before + within;
+        let at = before + rest.char_indices().nth(column - 1).map_or(0, |(at, _)| at);
         let own = self.places.iter().filter(|(_, own, _)| own.contains(&at));
         let own: Vec<usize> = own.map(|(number, ..)| *number).collect();
         if !own.is_empty() {

@@ -40,26 +40,23 @@ enum State {
 
 impl Tree {
     pub(crate) fn read(sources: &[&str], is_judged: fn(&str) -> bool) -> Result<Self, String> {
+        let (texts, planted) = (HashMap::new(), HashMap::new());
         let mut tree = Self {
             mutants: Vec::new(),
             states: Vec::new(),
-            texts: HashMap::new(),
-            planted: HashMap::new(),
+            texts,
+            planted,
         };
         for source in sources {
             let path = root().join(source);
             let files = if path.is_dir() {
                 files::sources(&path)
             } else {
-                Ok(vec![path])
+                Ok(vec![path.clone()])
             };
-            let files = files.map_err(|error| format!("{source}: {error}"))?;
-            for file in files {
-                let name = file
-                    .strip_prefix(root())
-                    .unwrap_or(&file)
-                    .to_string_lossy()
-                    .into_owned();
+            for file in files.map_err(files::of(&path))? {
+                let own = file.strip_prefix(root()).unwrap_or(&file);
+                let name = own.to_string_lossy().into_owned();
                 let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
                 if !is_test && is_judged(&name) {
                     tree.read_file(&file, name)?;
@@ -70,12 +67,11 @@ impl Tree {
         Ok(tree)
     }
 
-    fn read_file(&mut self, file: &Path, name: String) -> Result<(), String> {
-        let text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
-        let sites = sites(&text).map_err(|error| format!("{name}: {error}"))?;
+    fn read_file(&mut self, file: &Path, path: String) -> Result<(), String> {
+        let text = files::read(file)?;
         let mut times = HashMap::new();
-        for site in sites {
-            let key = format!("{name}: {}: {}", site.function, site.what);
+        for site in sites(&text).map_err(|error| format!("{path}: {error}"))? {
+            let key = format!("{path}: {}: {}", site.function, site.what);
             let time: &mut usize = times.entry(key.clone()).or_default();
             *time += 1;
             let key = if *time == 1 {
@@ -85,12 +81,12 @@ impl Tree {
             };
             self.mutants.push(Mutant {
                 number: self.mutants.len(),
-                path: name.clone(),
+                path: path.clone(),
                 key,
                 site,
             });
         }
-        self.texts.insert(name, text);
+        self.texts.insert(path, text);
         Ok(())
     }
 
@@ -172,9 +168,12 @@ impl Tree {
         }
         let text = self.texts.get(name)?;
         let is_chosen = self.is(State::Chosen);
-        let of_file = self.mutants.iter().filter(|mutant| mutant.path == name);
+        let of_file = self
+            .mutants
+            .iter()
+            .filter(|mutant| mutant.path == name)
+            .filter(is_chosen);
         let sites: Vec<_> = of_file
-            .filter(is_chosen)
             .map(|mutant| (mutant.number, &mutant.site))
             .collect();
         let krate = if name.starts_with("randflake-core") {
@@ -190,9 +189,8 @@ impl Tree {
 
     /// Leaves out the changes that an error is about, and says whether there were any.
     pub(crate) fn drop_at(&mut self, name: &str, line: usize, column: usize) -> bool {
-        let numbers = self
-            .planted
-            .get(name)
+        let planted = self.planted.get(name);
+        let numbers = planted
             .map(|planted| planted.at(line, column))
             .unwrap_or_default();
         for number in &numbers {

@@ -3,18 +3,18 @@
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
-use std::{fs, thread};
 
 use super::build::Program;
 use super::tree::Tree;
 use crate::helpers::cargo::output_of;
-use crate::helpers::cpu;
 use crate::helpers::report::Report;
 use crate::helpers::scratch::Scratch;
+use crate::helpers::{cpu, files, jobs};
 
 /// Most tests wait for something rather than compute; more of them would pass for hanging.
 const AT_ONCE: usize = 4;
@@ -56,64 +56,39 @@ pub(crate) fn run(
         spent: Mutex::default(),
     };
     let scratch = Scratch::new("mutants").map_err(|error| error.to_string())?;
-    let mut names: Vec<(&Program, String)> = Vec::new();
-    for program in programs {
-        let tests = list(program).into_iter().filter(|test| is_taken(test));
-        names.extend(tests.map(|test| (program, test)));
-    }
-    let tests = each(&names, |at, (program, name)| {
+    let of_program = |program| list(program).into_iter().map(move |test| (program, test));
+    let names = programs
+        .iter()
+        .flat_map(of_program)
+        .filter(|(_, test)| is_taken(test));
+    let names: Vec<(usize, (&Program, String))> = names.enumerate().collect();
+    let tests = jobs::each(AT_ONCE, names, |(at, (program, name))| {
         runner.reach(program, name, &scratch.path().join(at.to_string()))
     });
-    let tests: Vec<Test<'_>> = tests.into_iter().collect::<Result<_, _>>()?;
-    report.say(&format!(
-        "{} tests of {} programs reach mutants",
-        tests.len(),
-        programs.len()
-    ));
-    let chosen = tree.chosen();
-    let killed = each(&chosen, |_, mutant| {
+    let tests = tests.into_iter().collect::<Result<Vec<Test<'_>>, _>>()?;
+    let (count, all) = (tests.len(), programs.len());
+    report.say(&format!("{count} tests of {all} programs reach mutants"));
+    let killed = jobs::each(AT_ONCE, tree.chosen(), |mutant| {
         let is_noticed = runner.is_noticed(mutant.number, &tests);
         if !is_noticed {
             survives(&mutant.key);
         }
-        is_noticed
+        is_noticed.then_some(mutant.number)
     });
     report.add_spent(runner.spent.into_inner().unwrap_or_default());
-    let killed = chosen.iter().zip(killed).filter(|(_, killed)| *killed);
     Ok(Trials {
         reached: tests
             .iter()
             .flat_map(|test| &test.reached)
             .copied()
             .collect(),
-        killed: killed.map(|(mutant, _)| mutant.number).collect(),
+        killed: killed.into_iter().flatten().collect(),
     })
 }
 
-/// Runs something for each, many at once; the answers come in their order.
-fn each<'a, T: Sync, A: Send>(of: &'a [T], run: impl Fn(usize, &'a T) -> A + Sync) -> Vec<A> {
-    let queue = Mutex::new(of.iter().enumerate());
-    let next = || queue.lock().ok()?.next();
-    let mut answers: Vec<(usize, A)> = thread::scope(|scope| {
-        let work = || {
-            core::iter::from_fn(next)
-                .map(|(at, one)| (at, run(at, one)))
-                .collect::<Vec<_>>()
-        };
-        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
-        threads
-            .into_iter()
-            .filter_map(|thread| thread.join().ok())
-            .flatten()
-            .collect()
-    });
-    answers.sort_by_key(|(at, _)| *at);
-    answers.into_iter().map(|(_, answer)| answer).collect()
-}
-
 fn list(program: &Program) -> Vec<String> {
-    let said = output_of(Command::new(&program.path).args(["--list", "--format", "terse"]))
-        .unwrap_or_default();
+    let mut list = Command::new(&program.path);
+    let said = output_of(list.args(["--list", "--format", "terse"])).unwrap_or_default();
     said.lines()
         .filter_map(|line| Some(line.strip_suffix(": test")?.to_owned()))
         .collect()
@@ -139,37 +114,36 @@ impl Runner {
     fn reach<'a>(
         &self,
         program: &'a Program,
-        name: &str,
+        name: String,
         folder: &Path,
     ) -> Result<Test<'a>, String> {
-        fs::create_dir(folder).map_err(|error| error.to_string())?;
+        fs::create_dir(folder).map_err(files::of(folder))?;
         let choice = ("RANDFLAKE_MUTANTS_REACHED", folder.as_os_str());
         let begun = Instant::now();
-        let succeeds = || self.end(program, &[name], Some(choice), LONGEST) == End::Success;
+        let succeeds = || self.end(program, &[&name], Some(choice), LONGEST) == End::Success;
         // Beside all others, some that wait for seconds are late once.
         if !succeeds() && !succeeds() {
-            return Err(format!(
-                "without a mutant it fails: {name} of {}",
-                program.path.display()
-            ));
+            let program = program.path.display();
+            return Err(format!("without a mutant it fails: {name} of {program}"));
         }
-        let lists: Vec<String> = fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|list| fs::read_to_string(list.path()).ok())
+        let took = begun.elapsed();
+        let lists = files::entries(folder);
+        let lists: Vec<_> = lists
+            .iter()
+            .filter_map(|list| files::read(list).ok())
             .collect();
         let numbers = lists.iter().flat_map(|list| list.lines());
+        let reached = numbers.filter_map(|number| number.parse().ok()).collect();
         Ok(Test {
             program,
-            name: name.to_owned(),
-            took: begun.elapsed(),
-            reached: numbers.filter_map(|number| number.parse().ok()).collect(),
+            name,
+            took,
+            reached,
         })
     }
 
     fn is_noticed(&self, number: usize, tests: &[Test<'_>]) -> bool {
-        let mut reaching: Vec<&Test<'_>> = tests
+        let mut reaching: Vec<_> = tests
             .iter()
             .filter(|test| test.reached.contains(&number))
             .collect();

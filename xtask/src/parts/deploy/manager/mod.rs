@@ -1,13 +1,13 @@
 //! The service under systemd itself, which boots as process 1 of namespaces of its own.
 
 use std::path::Path;
-use std::{fs, io, process};
+use std::process;
 
-use super::{docs, files_of};
+use super::docs;
 use crate::helpers::cargo::{program, target};
+use crate::helpers::files;
 use crate::helpers::matrix::separate_test;
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::tools::is_root;
 
 /// What `check.sh` says when systemd has booted and has run another program with the unit's limits.
@@ -24,33 +24,34 @@ pub(super) fn run(report: &mut Report) {
     if !report.check("the tool", build.arg("--no-run")) {
         return;
     }
-    match folder() {
-        Ok(folder) => {
-            let path = folder.path().to_string_lossy();
-            let group = format!("randflake-{}", process::id());
-            // Far longer than it takes: a manager that hangs is not waited for.
-            let mut boot = program("timeout", &["600", "bash", "boot.sh", &path, &group]);
-            let booted = boot.current_dir(folder.path()).output();
-            let console = fs::read_to_string(folder.path().join("console")).unwrap_or_default();
-            report.say(&console);
-            match booted {
-                Ok(ended) if ended.status.success() => _ = report.verdict(what, Ok(())),
-                Ok(ended) if console.contains(FIT) => {
-                    let reason = reason(&console).map_or(ended.status.to_string(), str::to_owned);
-                    _ = report.verdict(what, Err(reason));
-                }
-                Ok(ended) => {
-                    report.say(&String::from_utf8_lossy(&ended.stderr));
-                    // Nothing of the project's has failed: this is a chroot, or a container with
-                    // few rights.
-                    report.leave_out(&format!(
-                        "{what} (none can boot here and confine a service)"
-                    ));
-                }
-                Err(error) => _ = report.verdict(what, Err(error.to_string())),
-            }
-        }
-        Err(error) => _ = report.verdict(what, Err(error.to_string())),
+    let Some(scratch) = report.scratch("manager") else {
+        return;
+    };
+    let folder = scratch.path();
+    if report.ok(what, prepare(folder)).is_none() {
+        return;
+    }
+    // Far longer than it takes: a manager that hangs is not waited for.
+    let mut boot = program("timeout", "600 bash boot.sh");
+    boot.arg(folder).arg(format!("randflake-{}", process::id()));
+    let Some(booted) = report.ok(what, boot.current_dir(folder).output()) else {
+        return;
+    };
+    let console = files::read(&folder.join("console")).unwrap_or_default();
+    report.say(&console);
+    if booted.status.success() {
+        report.verdict(what, Ok::<_, String>(()));
+    } else if console.contains(FIT) {
+        report.fail(
+            what,
+            reason(&console).map_or(booted.status.to_string(), str::to_owned),
+        );
+    } else {
+        report.say(&String::from_utf8_lossy(&booted.stderr));
+        // Nothing of the project's has failed: this is a chroot, or a container with few rights.
+        report.leave_out(&format!(
+            "{what} (none can boot here and confine a service)"
+        ));
     }
 }
 
@@ -62,22 +63,18 @@ fn reason(console: &str) -> Option<&str> {
         .find_map(|line| line.strip_prefix("FAILED: "))
 }
 
-fn folder() -> io::Result<Scratch> {
-    let scratch = Scratch::new("manager")?;
-    let place = |name: &str| scratch.path().join(name);
-    fs::write(place("boot.sh"), include_str!("boot.sh"))?;
-    fs::write(place("check.sh"), include_str!("check.sh"))?;
-    fs::write(place("console"), "")?;
-    fs::copy(target().join("debug/randflake"), place("randflake"))?;
-    let units = place("deploy/systemd");
-    fs::create_dir_all(&units)?;
-    for unit in files_of(&docs("deploy/systemd")) {
-        let name = unit.file_name().map_or(Path::new(""), Path::new);
-        fs::copy(&unit, units.join(name))?;
+fn prepare(folder: &Path) -> Result<(), String> {
+    let place = |name: &str| folder.join(name);
+    files::write(&place("boot.sh"), include_str!("boot.sh"))?;
+    files::write(&place("check.sh"), include_str!("check.sh"))?;
+    files::write(&place("console"), "")?;
+    files::copy(&target().join("debug/randflake"), &place("randflake"))?;
+    for unit in files::entries(&docs("deploy/systemd")) {
+        let name = unit.file_name().unwrap_or_default();
+        files::copy(&unit, &place("deploy/systemd").join(name))?;
     }
-    let guide = fs::read_to_string(docs("deploy/README.md"))?;
-    fs::write(place("guide.sh"), commands(&guide).unwrap_or_default())?;
-    Ok(scratch)
+    let guide = files::read(&docs("deploy/README.md"))?;
+    files::write(&place("guide.sh"), commands(&guide).unwrap_or_default())
 }
 
 /// What the guide types to install the service.

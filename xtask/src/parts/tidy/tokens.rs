@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 
 /// Shows each token, wherever it is nested: those beside it, and its place among them.
 pub(crate) fn each_token(code: &TokenStream, see: &mut dyn FnMut(&[TokenTree], usize)) {
@@ -15,13 +15,10 @@ pub(crate) fn each_token(code: &TokenStream, see: &mut dyn FnMut(&[TokenTree], u
     }
 }
 
-fn is_colon(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':')
-}
-
-pub(crate) fn is_word(token: &TokenTree, words: &[&str]) -> bool {
-    let is = |ident: &Ident| words.iter().any(|word| ident == word);
-    matches!(token, TokenTree::Ident(ident) if is(ident))
+/// Whether the token at a place is this word or sign.
+pub(crate) fn is(tokens: &[TokenTree], at: Option<usize>, word: &str) -> bool {
+    let token = at.and_then(|at| tokens.get(at));
+    token.is_some_and(|token| !matches!(token, TokenTree::Group(_)) && token.to_string() == word)
 }
 
 /// The names that follow on the path of the crate's root, with their lines, in a file of its `src`:
@@ -36,32 +33,31 @@ pub(crate) fn names_of_root(code: TokenStream, file: &Path) -> Vec<(usize, Strin
 
 fn collect_names(code: TokenStream, depth: usize, names: &mut Vec<(usize, String)>) {
     let tokens: Vec<TokenTree> = code.into_iter().collect();
-    let is_path =
-        |at: usize| matches!(tokens.get(at..at + 2), Some(two) if two.iter().all(is_colon));
+    let is_path = |at: usize| is(&tokens, Some(at), ":") && is(&tokens, Some(at + 1), ":");
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         at += 1;
         if token.to_string() == "[cfg (doc)]" {
-            let rest = tokens[at..].iter();
-            at += rest.take_while(|token| token.to_string() != ";").count();
+            at += tokens[at..]
+                .iter()
+                .take_while(|token| token.to_string() != ";")
+                .count();
         }
         if let TokenTree::Group(group) = token {
-            let is_module = at > 2 && is_word(&tokens[at - 3], &["mod"]);
+            let is_module = is(&tokens, at.checked_sub(3), "mod");
             collect_names(group.stream(), depth + usize::from(is_module), names);
         }
         let mut supers = 0;
-        while is_word(&tokens[at - 1], &["super"]) && is_path(at) {
+        while is(&tokens, Some(at - 1), "super") && is_path(at) {
             supers += 1;
-            match tokens.get(at + 2) {
-                Some(next) if is_word(next, &["super"]) => at += 3,
-                _ => break,
+            if !is(&tokens, Some(at + 2), "super") {
+                break;
             }
+            at += 3;
         }
-        if (is_word(token, &["crate"]) || supers == depth && supers > 0) && is_path(at) {
-            tokens
-                .get(at + 2)
-                .into_iter()
-                .for_each(|path| heads(path, names));
+        let is_root = token.to_string() == "crate" || supers == depth && supers > 0;
+        if let (true, true, Some(path)) = (is_root, is_path(at), tokens.get(at + 2)) {
+            heads(path, names);
         }
     }
 }
@@ -72,9 +68,10 @@ fn heads(path: &TokenTree, names: &mut Vec<(usize, String)>) {
         TokenTree::Ident(name) => names.push((name.span().start().line, name.to_string())),
         TokenTree::Group(group) => {
             let tokens: Vec<_> = group.stream().into_iter().collect();
-            let parts = tokens.split(|token| token.to_string() == ",");
-            let firsts = parts.filter_map(|part| part.first());
-            firsts.for_each(|first| heads(first, names));
+            let paths = tokens.split(|token| token.to_string() == ",");
+            paths
+                .filter_map(|path| path.first())
+                .for_each(|first| heads(first, names));
         }
         TokenTree::Punct(_) | TokenTree::Literal(_) => {}
     }
