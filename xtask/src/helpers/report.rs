@@ -175,26 +175,25 @@ impl Report {
 
     fn counted(&mut self, what: &str, command: &mut Command, ignored: Ignored) {
         let mut counts = Counts::default();
-        let status = match self.stream(command, |line| counts.add_line(line)) {
-            Ok(status) => status,
-            Err(error) => {
-                self.fail(what, format!("{error}: {}", shown(command)));
-                return;
-            }
+        let streamed = self.stream(command, |line| counts.add_line(line));
+        let streamed = streamed.map_err(|error| format!("{error}: {}", shown(command)));
+        let Some(status) = self.ok(what, streamed) else {
+            return;
         };
         self.tests_ran += counts.passed + counts.failed;
         let (failed, reasons) = counts.verdict(status.success(), ignored);
-        if let Some(part) = self.parts.last_mut() {
-            part.passed += counts.passed;
-            part.failed += failed;
-            let prefix = format!("{}: {what}", part.name);
-            // Without the command, which stands where its output begins.
-            self.failures
-                .extend(reasons.iter().map(|reason| format!("{prefix}: {reason}")));
-            if counts.ignored > 0 && ignored == Ignored::Allowed {
-                self.notes
-                    .push(format!("{prefix}: {} ignored", counts.ignored));
-            }
+        let Some(part) = self.parts.last_mut() else {
+            return;
+        };
+        part.passed += counts.passed;
+        part.failed += failed;
+        let prefix = format!("{}: {what}", part.name);
+        // Without the command, which stands where its output begins.
+        self.failures
+            .extend(reasons.iter().map(|reason| format!("{prefix}: {reason}")));
+        if counts.ignored > 0 && ignored == Ignored::Allowed {
+            self.notes
+                .push(format!("{prefix}: {} ignored", counts.ignored));
         }
     }
 
@@ -281,10 +280,10 @@ impl Report {
             self.leave_out(&format!("{what} (needs {})", tool.name));
             return None;
         }
-        let found = tool.find();
         self.ok(
             what,
-            found.ok_or_else(|| format!("{} is missing, see setup", tool.name)),
+            tool.find()
+                .ok_or_else(|| format!("{} is missing, see setup", tool.name)),
         )
     }
 
@@ -329,20 +328,15 @@ impl Report {
     /// Prints the summary, and says whether all passed.
     pub(crate) fn exit_code(&mut self) -> ExitCode {
         self.end();
-        println!(
-            "\n{:10} {:>7} {:>7} {:>8} {:>8}",
-            "part", "passed", "failed", "seconds", "of CPU"
-        );
-        for Tally {
-            name,
-            passed,
-            failed,
-            seconds,
-            spent,
-            ..
-        } in &self.parts
-        {
-            let (seconds, of_cpu) = (seconds.unwrap_or_default(), spent.as_secs());
+        println!("\npart        passed  failed  seconds   of CPU");
+        for part in &self.parts {
+            let Tally {
+                name,
+                passed,
+                failed,
+                ..
+            } = part;
+            let (seconds, of_cpu) = (part.seconds.unwrap_or_default(), part.spent.as_secs());
             println!("{name:10} {passed:7} {failed:7} {seconds:8} {of_cpu:8}");
         }
         println!(

@@ -5,10 +5,7 @@
 
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo_in, root, target};
-use crate::helpers::files;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
+use crate::helpers::prelude::*;
 use crate::parts::lint::{self, DENY};
 
 /// Examples, and the target that their `.cargo/config.toml` names. Those of one target are checked

@@ -1,11 +1,7 @@
 //! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`,
 //! and clippy looks at what is built while it is compiled.
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::cargo;
-use crate::helpers::clippy;
-use crate::helpers::matrix::{Library, features_of, published};
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 use crate::parts::lint;
 use crate::parts::unit;
 
@@ -65,10 +61,7 @@ fn all(report: &mut Report) {
 fn one(report: &mut Report, library: &Library) {
     let mut tests = cargo(&format!("test --no-fail-fast --package {}", library.name));
     tests.args(["--features", &features_of(&[library.name])]);
-    report.tests(
-        library.name,
-        unit::in_threads(clippy::while_building(&mut tests)),
-    );
+    report.tests(library.name, unit::in_threads(while_building(&mut tests)));
 }
 
 #[cfg(test)]

@@ -5,14 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::cargo::{program, target};
-use crate::helpers::clippy::Recorded;
-use crate::helpers::files::{self, write_script};
-use crate::helpers::matrix::{LIBRARIES, Library, host_tests};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::PYTHON;
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 
 /// A page of each library that has items with features, and the features that its badge shows.
 const BADGES: &[(&str, &str, &str)] = &[

@@ -4,13 +4,7 @@
 
 use std::path::Path;
 
-use crate::helpers::cargo::{cargo, root};
-use crate::helpers::matrix::{LIBRARIES, LIGHT, features_of, light_tests, separate_test};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{
-    NODE, NODE_WASI, QEMU_AARCH64, QEMU_OWN, QEMU_S390X, S390X_LINKER, Tool,
-};
+use crate::helpers::prelude::*;
 use crate::parts::size;
 
 struct Emulated {

@@ -2,13 +2,7 @@
 
 use std::process::Command;
 
-use crate::helpers::matrix::{host_tests, separate_test};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{
-    ETCD, IP, KUBECTL, LIBFAKETIME, LINUX, MARIADB, MARIADB_INSTALL, MKFS_EXT4, OPENSSL, POSTGRES,
-    QEMU_X86, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK, is_root,
-};
+use crate::helpers::prelude::*;
 
 /// A tool, and the environment variable that tells tests where it is.
 type Told = (&'static Tool, &'static str);

@@ -1,10 +1,7 @@
 //! `faults`: what befalls whole processes and the engines that they lease from: being killed, being
 //! suspended, a wall clock that jumps, a network that fails, a power cut.
 
-use crate::helpers::matrix::separate_test;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::LIBFAKETIME;
+use crate::helpers::prelude::*;
 use crate::parts::deep::soak;
 use crate::parts::engines;
 

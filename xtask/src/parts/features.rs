@@ -9,11 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo, program, root, target};
-use crate::helpers::clippy::Recorded;
-use crate::helpers::files;
-use crate::helpers::matrix::{LIBRARIES, Library, host_tests, is_engine, published};
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 
 /// The workspace's `rust-version`.
 pub(crate) const PROMISED: &str = env!("CARGO_PKG_RUST_VERSION");

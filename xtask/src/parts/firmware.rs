@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo_in, program, root, target};
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{QEMU_ARM, QEMU_RISCV, Tool};
+use crate::helpers::prelude::*;
 use crate::parts::lint;
 
 /// An image is built for a target, and runs on each of its machines.

@@ -8,11 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-use crate::helpers::cargo::{cargo_in, root, target};
-use crate::helpers::clippy;
-use crate::helpers::files::write_script;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
+use crate::helpers::prelude::*;
 use crate::parts::engines::DATABASES;
 use crate::parts::sql;
 
@@ -31,7 +27,7 @@ pub(crate) fn run(report: &mut Report) {
     let Some(wrapper) = report.ok("clippy", wrapper()) else {
         return;
     };
-    clippy::while_building(&mut tests).env("RUSTC_WRAPPER", wrapper);
+    while_building(&mut tests).env("RUSTC_WRAPPER", wrapper);
     if !DATABASES.tell(report, &mut tests) {
         return;
     }

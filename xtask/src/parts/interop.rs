@@ -1,12 +1,7 @@
 //! `interop`: ids exchanged with the published Python package, decoded with numpy as `docs/data.md`
 //! does, and read by packages for other layouts and for UUIDs, in folders made for the run.
 
-use crate::helpers::matrix::separate_test;
-use crate::helpers::npm;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{NODE, NPM, PYTHON};
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 
 /// The published package, numpy and pandas, and packages with other layouts, all with their hashes.
 /// Left out: `sparx-lib` is no cipher; `sonyflake` of npm counts milliseconds and `SonyflakeID` of

@@ -6,14 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo, program, root};
-use crate::helpers::clippy::while_building;
-use crate::helpers::files;
-use crate::helpers::matrix::host_tests;
-use crate::helpers::report::Report;
-use crate::helpers::setup::{CLIPPY, Need};
-use crate::helpers::tools::PYTHON;
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 
 pub(crate) fn needs() -> Vec<Need> {
     [format_needs(), vec![Need::Tool(&PYTHON)]].concat()

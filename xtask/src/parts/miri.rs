@@ -1,9 +1,7 @@
 //! `miri`: tests of what is `unsafe`, and of threads, in an interpreter which sees undefined
 //! behaviour.
 
-use crate::helpers::cargo::nightly;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
+use crate::helpers::prelude::*;
 
 /// Arguments of `cargo miri test`.
 const RUNS: &[&str] = &[

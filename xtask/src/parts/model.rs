@@ -2,8 +2,7 @@
 //! long; and by loom all interleavings of the generator's one atomic word, of blocks and of the
 //! buffer of segments. The workspace's manifest has loom itself optimised, where the time goes.
 
-use crate::helpers::matrix::{separate_test, test_of_rules};
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 
 pub(crate) fn run(report: &mut Report) {
     report.tests("model", &mut test_of_rules("model"));

@@ -1,12 +1,7 @@
 //! `proof`: the rules of leases, proved for all numbers by a solver, and compared with the shipped
 //! functions.
 
-use crate::helpers::cargo::program;
-use crate::helpers::matrix::test_of_rules;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::PYTHON;
-use crate::helpers::venv::{NUMPY, Venv};
+use crate::helpers::prelude::*;
 
 /// Wheels of the solver for Linux and macOS.
 const Z3: &str = "z3-solver==5.4.1.0 \

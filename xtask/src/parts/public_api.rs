@@ -3,13 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, nightly, output_of, program, root, shown};
-use crate::helpers::files;
-use crate::helpers::matrix::{LIBRARIES, Library, published};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::folder;
+use crate::helpers::prelude::*;
 use crate::parts::c_library::packages;
 
 pub(crate) const PACKAGE_HELP: &str = "each crate as it would be published, built from what is in its package, and its pages on docs.rs (nightly)

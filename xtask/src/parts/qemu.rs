@@ -12,12 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use crate::helpers::cargo::{nightly, program};
-use crate::helpers::clippy::while_building;
-use crate::helpers::files;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{AVR_LINKER, SIMAVR};
+use crate::helpers::prelude::*;
 use crate::parts::firmware::{self, TARGETS, Target, emulate, inside, target_folder};
 use crate::parts::size;
 

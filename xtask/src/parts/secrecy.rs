@@ -12,10 +12,7 @@ use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::path::Path;
 
-use crate::helpers::cargo::{cargo, program, target};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::VALGRIND;
+use crate::helpers::prelude::*;
 
 pub(crate) fn needs() -> Vec<Need> {
     is_supported()

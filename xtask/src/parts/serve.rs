@@ -4,14 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::helpers::matrix::{host_tests, separate_test};
-use crate::helpers::npm;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{
-    CHROMIUM, NODE, NPM, OPENSSL, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool,
-};
-use crate::helpers::venv::{RANDFLAKE, Venv};
+use crate::helpers::prelude::*;
 use crate::parts::engines::{CHAOS_ON_POSTGRES, LOADED_SERVER, Test};
 
 const REDIS_PY: &str =

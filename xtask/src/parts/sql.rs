@@ -4,13 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo, root, target};
-use crate::helpers::clippy;
-use crate::helpers::matrix::separate_test;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{PYTHON, PYTHON_SQLITE, SQLITE};
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 use crate::parts::engines::{SQL, SQL_CASES, SQL_CASES_ON_MARIADB, SQL_ON_MARIADB};
 use crate::parts::lint;
 
@@ -85,7 +79,7 @@ fn in_sqlite(report: &mut Report) {
         && let Some(shell) = report.tool(&SQLITE, what)
         && let Some(python) = report.tool(&PYTHON_SQLITE, what)
     {
-        clippy::while_building(&mut tests);
+        while_building(&mut tests);
         tests.env("RANDFLAKE_SQLITE_EXTENSION", extension);
         tests.env("RANDFLAKE_SQLITE3", shell);
         tests.env("RANDFLAKE_SQLITE_PYTHON", python);
@@ -96,7 +90,7 @@ fn in_sqlite(report: &mut Report) {
 /// Builds the extension: the path by which SQLite loads it.
 pub(crate) fn extension(report: &mut Report) -> Option<PathBuf> {
     let mut build = inside(cargo("build --locked"));
-    let is_built = report.check("extension", clippy::while_building(&mut build));
+    let is_built = report.check("extension", while_building(&mut build));
     is_built.then(|| target().join("sqlite-extension/debug/librandflake"))
 }
 

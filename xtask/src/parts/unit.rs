@@ -4,10 +4,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::helpers::cargo::cargo;
-use crate::helpers::clippy;
-use crate::helpers::matrix::{host_tests, published};
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 
 pub(crate) fn run(report: &mut Report) {
     tests(report, &[]);
@@ -24,7 +21,7 @@ pub(crate) fn tests(report: &mut Report, left_out: &[&str]) {
         return;
     }
     let mut own = cargo("test --package xtask");
-    clippy::while_building(&mut own);
+    while_building(&mut own);
     let mut groups = vec![
         ("units".to_owned(), host(&["--lib", "--bins"])),
         ("examples in docs".to_owned(), host(&["--doc"])),

@@ -5,15 +5,7 @@ use core::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, output_of, program, root, rustc, shown, target};
-use crate::helpers::files::{self, put_into};
-use crate::helpers::machine::{RECORDS, caption, record};
-use crate::helpers::matrix::features_of;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{PYTHON, VALGRIND};
-use crate::helpers::venv::{RANDFLAKE, Venv};
+use crate::helpers::prelude::*;
 use crate::parts::engines::{LEASES, LOADED_SERVER, PRIMARY_KEYS};
 use crate::parts::integrations::inside;
 use crate::parts::size;

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use super::build::linker;
 use super::{Form, folder};
-use crate::helpers::cargo::answer;
-use crate::helpers::files;
+use crate::helpers::prelude::*;
 use crate::parts::firmware::Target;
 use crate::parts::size::elf::Elf;
 

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Form, WARNINGS, folder, test_folder};
-use crate::helpers::cargo::{program, rustc};
-use crate::helpers::files;
+use crate::helpers::prelude::*;
 use crate::parts::firmware::Target;
 
 /// A program of some of the test's files.

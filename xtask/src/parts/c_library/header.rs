@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Form, folder};
-use crate::helpers::cargo::{program, refuses};
-use crate::helpers::files;
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 
 const STANDARDS: &str = "c90 c99 c11 c17 c2x c++98 c++03 c++11 c++14 c++17 c++20 c++2b";
 

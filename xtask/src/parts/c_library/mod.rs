@@ -10,10 +10,7 @@ mod vectors;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo, cargo_in, program, refuses, root, target};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{CLANG, GCC};
+use crate::helpers::prelude::*;
 use crate::parts::firmware::{self, TARGETS, Target};
 use crate::parts::lint::DENY;
 use build::{CImage, compile, link};

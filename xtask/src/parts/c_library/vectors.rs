@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use super::Form;
-use crate::helpers::cargo::root;
-use crate::helpers::files;
+use crate::helpers::prelude::*;
 
 /// The files with ids, the file with tickets, and the names of an id's key, number and text.
 type Source = (&'static [&'static str], &'static str, [&'static str; 3]);

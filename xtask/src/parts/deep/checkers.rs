@@ -4,14 +4,7 @@
 
 use std::process::Command;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo_in, program, target};
-use crate::helpers::files;
-use crate::helpers::matrix::separate_test;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{DIEHARDER, PYTHON, TCLSH, Tool};
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 use crate::parts::interop;
 use crate::parts::serve;
 

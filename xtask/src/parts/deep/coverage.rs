@@ -5,14 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{nightly, root, target};
-use crate::helpers::files;
-use crate::helpers::matrix::{LIBRARIES, Library, features_of};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::PYTHON;
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 
 pub(crate) const HELP: &str = "lines of core, rules and handles that no test runs (nightly, llvm-tools; four minutes)
 

@@ -3,13 +3,7 @@
 
 use std::fs;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{nightly, root};
-use crate::helpers::files;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::PYTHON;
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 
 /// Package, name and sanitizer of a target: a file `fuzz_targets/NAME.rs`, or a folder of that
 /// name, in the folder `fuzz` of the package. What is in `seeds/NAME` and `NAME.dict` beside it is
@@ -86,19 +80,20 @@ fn run(report: &mut Report, targets: &[&FuzzTarget], limit: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::helpers::arguments::typed;
 
     #[test]
     fn a_limit_and_targets_are_read() {
-        let limit = |words| limit(&mut typed(words));
+        let limit = |words| limit(&mut arguments::typed(words));
         assert_eq!(limit("").unwrap(), "-max_total_time=60");
         assert_eq!(limit("--seconds 5").unwrap(), "-max_total_time=5");
         assert_eq!(limit("--executions 7").unwrap(), "-runs=7");
         for wrong in ["--executions", "--executions 0", "--seconds x"] {
             assert!(limit(wrong).is_err(), "{wrong}");
         }
-        assert!(plan(typed("http")).is_ok());
-        assert!(plan(typed("htpp")).is_err() && plan(typed("--runs")).is_err());
+        assert!(plan(arguments::typed("http")).is_ok());
+        assert!(
+            plan(arguments::typed("htpp")).is_err() && plan(arguments::typed("--runs")).is_err()
+        );
     }
 
     #[test]

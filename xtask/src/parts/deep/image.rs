@@ -6,12 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, program, root, rustc, shown, target};
-use crate::helpers::files;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{BUILDAH, REDIS_CLI, is_root};
+use crate::helpers::prelude::*;
 
 const DOCKERFILE: &str = "docs/deploy/Dockerfile";
 const PACKAGE: &str = "--package randflake --bin randflake";

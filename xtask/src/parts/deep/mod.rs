@@ -13,13 +13,7 @@ mod timebombs;
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned, Subcommand};
-use crate::helpers::cargo::cargo;
-use crate::helpers::files::put_into;
-use crate::helpers::machine::{caption, commit};
-use crate::helpers::matrix::separate_test;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::PYTHON;
+use crate::helpers::prelude::*;
 use crate::parts::engines::{CHAOS, CONTRACTS, COPIED_MACHINES, FAULTS};
 use crate::parts::{boards, emulated, serve};
 

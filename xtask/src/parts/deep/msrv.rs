@@ -6,13 +6,7 @@
 
 use std::process::Command;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{nightly, program};
-use crate::helpers::matrix::{INTEGRATIONS, all_features, all_features_but, published};
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::PYTHON;
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 use crate::parts::features::{PROMISED, check_by, compile_oldest};
 use crate::parts::lint::DENY;
 use crate::parts::sql;

@@ -3,12 +3,7 @@
 
 use std::fs;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::root;
-use crate::helpers::files;
-use crate::helpers::machine::{caption, commit};
-use crate::helpers::matrix::optimised;
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 use crate::parts::engines::{COPIED_MACHINES, SOAK, SOAK_ON_REDIS};
 
 // The test program's own: how long a round of all faults takes on all stores.
@@ -134,12 +129,12 @@ pub(crate) fn run(report: &mut Report) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::helpers::arguments::typed;
 
     #[test]
     fn a_time_without_room_for_every_fault_is_refused() {
-        let minutes = |minutes: u32| minutes_of(&mut typed(&format!("--minutes {minutes}")));
-        assert_eq!(minutes_of(&mut typed("")), Ok(MINUTES));
+        let minutes =
+            |minutes: u32| minutes_of(&mut arguments::typed(&format!("--minutes {minutes}")));
+        assert_eq!(minutes_of(&mut arguments::typed("")), Ok(MINUTES));
         assert_eq!(minutes(LEAST_MINUTES), Ok(LEAST_MINUTES));
         let refused = minutes(LEAST_MINUTES - 1).unwrap_err();
         assert!(

@@ -3,12 +3,7 @@
 //! Each program begins some seconds before the moment, so that its tests are at work when it comes.
 //! What needs servers is left out: they would go by another clock than the tests.
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{root, rustc};
-use crate::helpers::matrix::host_tests;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::LIBFAKETIME;
+use crate::helpers::prelude::*;
 use crate::parts::unit;
 
 pub(crate) const HELP: &str = "this machine's tests under wall clocks of years to come (libfaketime)\n\n\

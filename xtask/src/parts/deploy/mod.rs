@@ -5,13 +5,7 @@ mod manager;
 
 use std::path::{Path, PathBuf};
 
-use crate::helpers::cargo::{program, root};
-use crate::helpers::files;
-use crate::helpers::matrix::separate_test;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{PROMTOOL, PYTHON, SYSTEMD_ANALYZE};
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 use crate::parts::deep::image;
 use crate::parts::engines;
 

@@ -9,12 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{program, root};
-use crate::helpers::files;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::NODE;
+use crate::helpers::prelude::*;
 use crate::parts::firmware::{self, TARGETS, Target, boot_first, inside, target_folder, workspace};
 use crate::parts::lint::DENY;
 use elf::{Elf, Function};
@@ -384,14 +379,13 @@ pub(crate) fn run_wasm(report: &mut Report) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::helpers::arguments::typed;
 
     #[test]
     fn what_is_not_there_is_refused() {
         for words in ["--target x86", "--level O2", "--target", "--sizes"] {
-            assert!(plan(typed(words)).is_err(), "{words}");
+            assert!(plan(arguments::typed(words)).is_err(), "{words}");
         }
-        assert!(plan(typed("--target thumbv6m --level Oz")).is_ok());
+        assert!(plan(arguments::typed("--target thumbv6m --level Oz")).is_ok());
     }
 
     #[test]

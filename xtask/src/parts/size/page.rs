@@ -3,8 +3,7 @@
 use core::fmt::Write as _;
 
 use super::{IMAGES, LEVELS, MOST_WASM_BYTES, Row, WASM, WASM_IMAGE, is_foreign, panics};
-use crate::helpers::cargo::{root, rustc};
-use crate::helpers::files::{self, put_into};
+use crate::helpers::prelude::*;
 
 /// Names for the heads of columns.
 const COLUMNS: [(&str, &str); 5] = [

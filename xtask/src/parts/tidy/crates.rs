@@ -1,8 +1,6 @@
 //! Rules about crates: which may use which, what they bring, and what is in their packages.
 
-use crate::helpers::cargo::{cargo, output_of, root};
-use crate::helpers::files;
-use crate::helpers::matrix::{is_engine, published};
+use crate::helpers::prelude::*;
 
 use super::workspace::Workspace;
 

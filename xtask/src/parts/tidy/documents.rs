@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::workspace::Workspace;
-use crate::helpers::cargo::root;
-use crate::helpers::files;
-use crate::helpers::matrix::{ENGINES, LIBRARIES};
+use crate::helpers::prelude::*;
 
 /// Those that name files and items, beside the READMEs of libraries.
 const DOCUMENTS: &str = "ARCHITECTURE.md CONTRIBUTING.md DESIGN.md README.md RELEASING.md docs/security.md \

@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{TokenStream, TokenTree};
 
 use super::tokens::each_token;
-use crate::helpers::cargo::root;
-use crate::helpers::files;
-use crate::helpers::manifest::Manifest;
-use crate::helpers::matrix::HOST_MACROS;
+use crate::helpers::prelude::*;
 
 pub(crate) struct Workspace {
     pub(crate) members: Vec<MemberCrate>,

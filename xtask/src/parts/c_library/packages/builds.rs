@@ -7,12 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{MORE_TARGETS, NAME, PACKAGES, Package, RefusedTarget};
-use crate::helpers::cargo::program;
-use crate::helpers::files;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{AR, PYTHON};
-use crate::helpers::venv::Venv;
+use crate::helpers::prelude::*;
 use crate::parts::c_library::build::{EXAMPLE, OPTIONS, clang_target, linker, machine, scripts};
 use crate::parts::c_library::{Form, test_folder};
 use crate::parts::firmware::{TARGETS, Target, emulate};

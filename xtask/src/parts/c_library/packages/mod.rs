@@ -13,12 +13,7 @@ use builds::{Build, Customer, Steps};
 pub(super) use builds::{needs, run};
 
 use super::{Form, archive, folder};
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{answer, program, root};
-use crate::helpers::files;
-use crate::helpers::report::Report;
-use crate::helpers::setup::Need;
-use crate::helpers::tools::{AR, QEMU_ARM};
+use crate::helpers::prelude::*;
 use crate::parts::firmware::{TARGETS, Target, machine};
 
 /// The other calling convention, and the processors that Rust's firmware is not run on.

@@ -8,8 +8,7 @@ use std::process::Command;
 
 use super::builds::{Build, Customer, Steps, linker_words, sources};
 use super::{Package, copy_all};
-use crate::helpers::files;
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 use crate::parts::c_library::build::{OPTIONS, scripts};
 use crate::parts::c_library::test_folder;
 

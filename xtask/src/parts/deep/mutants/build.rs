@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::tree::Tree;
-use crate::helpers::cargo::{cargo_in, target};
-use crate::helpers::files::{self, write_script};
-use crate::helpers::matrix::{LIBRARIES, Library, host_features, published};
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 
 /// How often errors may lead to others.
 const ROUNDS: u32 = 12;

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use super::tree::Tree;
-use crate::helpers::cargo::root;
-use crate::helpers::files;
+use crate::helpers::prelude::*;
 
 const PATH: &str = "xtask/mutants.txt";
 

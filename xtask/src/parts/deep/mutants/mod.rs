@@ -17,8 +17,7 @@ mod trial;
 use core::time::Duration;
 use std::time::SystemTime;
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::report::Report;
+use crate::helpers::prelude::*;
 use known::{Kind, Known};
 use tree::Tree;
 use trial::Trials;

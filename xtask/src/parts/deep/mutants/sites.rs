@@ -7,8 +7,8 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
     Arm, Attribute, BinOp, Block, Expr, ExprBinary, ExprCall, ExprIf, ExprMethodCall, ExprStruct,
-    ExprUnary, ExprWhile, ImplItemFn, ItemFn, ItemImpl, ItemMod, ReturnType, Signature, Stmt,
-    TraitItemFn, Type, UnOp,
+    ExprUnary, ExprWhile, GenericArgument, ImplItemFn, ItemFn, ItemImpl, ItemMod, PathArguments,
+    ReturnType, Signature, Stmt, TraitItemFn, Type, UnOp,
 };
 
 /// One change of one source.
@@ -35,13 +35,12 @@ pub(crate) enum Form {
 
 /// All of one source.
 pub(crate) fn sites(text: &str) -> syn::Result<Vec<Site>> {
-    let file = syn::parse_file(text)?;
     let mut search = Search {
         text,
         path: Vec::new(),
         found: Vec::new(),
     };
-    search.visit_file(&file);
+    search.visit_file(&syn::parse_file(text)?);
     Ok(search.found)
 }
 
@@ -58,19 +57,30 @@ impl Search<'_> {
     }
 
     fn add(&mut self, range: Range<usize>, form: Form, instead: String, what: String) {
+        let function = self.path.join("::");
         self.found.push(Site {
             range,
             instead,
             form,
-            function: self.path.join("::"),
+            function,
             what,
         });
     }
 
+    /// Another expression, and how a person reads that.
+    fn replace(&mut self, node: &impl Spanned, instead: String, what: String) {
+        self.add(node.span().byte_range(), Form::Expression, instead, what);
+    }
+
     fn change(&mut self, node: &impl Spanned, instead: &str) {
         let what = format!("`{}` is `{}`", short(self.source(node)), short(instead));
-        let range = node.span().byte_range();
-        self.add(range, Form::Expression, instead.to_owned(), what);
+        self.replace(node, instead.to_owned(), what);
+    }
+
+    /// Another operator or method.
+    fn exchange(&mut self, node: &impl Spanned, instead: String, other: &str) {
+        let what = format!("`{}` has `{other}`", short(self.source(node)));
+        self.replace(node, instead, what);
     }
 
     /// A condition that always holds, and one that never does.
@@ -101,13 +111,11 @@ impl Search<'_> {
             if self.is_all(block, &answer) {
                 continue;
             }
-            let what = if answer.is_empty() {
-                "does nothing".to_owned()
-            } else {
-                format!("answers `{answer}`")
+            let what = match &*answer {
+                "" => "does nothing".to_owned(),
+                _ => format!("answers `{answer}`"),
             };
-            let instead = format!("return {answer};");
-            self.add(start..start, Form::First, instead, what);
+            self.add(start..start, Form::First, format!("return {answer};"), what);
         }
         visit::visit_block(self, block);
         self.path.pop();
@@ -134,9 +142,8 @@ impl<'ast> Visit<'ast> for Search<'_> {
             .source(&*item.self_ty)
             .split('<')
             .next()
-            .unwrap_or_default()
-            .to_owned();
-        self.path.push(of);
+            .unwrap_or_default();
+        self.path.push(of.to_owned());
         for item in &item.items {
             self.visit_impl_item(item);
         }
@@ -167,7 +174,7 @@ impl<'ast> Visit<'ast> for Search<'_> {
     fn visit_type(&mut self, _: &'ast Type) {}
     fn visit_pat(&mut self, _: &'ast syn::Pat) {}
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
-    fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
+    fn visit_generic_argument(&mut self, _: &'ast GenericArgument) {}
     fn visit_expr_repeat(&mut self, repeat: &'ast syn::ExprRepeat) {
         self.visit_expr(&repeat.expr);
     }
@@ -204,22 +211,16 @@ impl<'ast> Visit<'ast> for Search<'_> {
 
     fn visit_expr_binary(&mut self, expression: &'ast ExprBinary) {
         if !has_let(&expression.left) && !has_let(&expression.right) {
-            let left = self.source(&*expression.left);
-            let right = self.source(&*expression.right);
-            let (left, right) = if is_assignment(&expression.op) {
-                (left.to_owned(), right.to_owned())
-            } else {
-                (format!("({left})"), format!("({right})"))
-            };
+            let sides = [&expression.left, &expression.right].map(|side| {
+                let side = self.source(&**side);
+                if is_assignment(&expression.op) {
+                    side.to_owned()
+                } else {
+                    format!("({side})")
+                }
+            });
             for operator in others(&expression.op) {
-                let what = format!("`{}` has `{operator}`", short(self.source(expression)));
-                let range = expression.span().byte_range();
-                self.add(
-                    range,
-                    Form::Expression,
-                    format!("{left} {operator} {right}"),
-                    what,
-                );
+                self.exchange(expression, sides.join(&format!(" {operator} ")), operator);
             }
         }
         visit::visit_expr_binary(self, expression);
@@ -250,8 +251,7 @@ impl<'ast> Visit<'ast> for Search<'_> {
             let part = |range| self.text.get(range).unwrap_or_default();
             let before = part(whole.start..method.start);
             let instead = format!("{before}{other}{}", part(method.end..whole.end));
-            let what = format!("`{}` has `{other}`", short(self.source(call)));
-            self.add(whole, Form::Expression, instead, what);
+            self.exchange(call, instead, other);
         }
         visit::visit_expr_method_call(self, call);
     }
@@ -259,20 +259,20 @@ impl<'ast> Visit<'ast> for Search<'_> {
     fn visit_expr_struct(&mut self, expression: &'ast ExprStruct) {
         if let Some(rest) = &expression.rest {
             for left_out in 0..expression.fields.len() {
-                let fields = expression.fields.iter().enumerate();
-                let kept = fields.filter(|(at, _)| *at != left_out);
-                let kept = kept.map(|(_, field)| format!("{}, ", self.source(field)));
-                let (kept, path) = (kept.collect::<String>(), self.source(&expression.path));
+                let mut kept = String::new();
+                let mut dropped = String::new();
+                for (at, field) in expression.fields.iter().enumerate() {
+                    let source = self.source(field);
+                    if at == left_out {
+                        dropped = short(source);
+                    } else {
+                        kept.extend([source, ", "]);
+                    }
+                }
+                let path = self.source(&expression.path);
                 let instead = format!("{path} {{ {kept}..{} }}", self.source(&**rest));
-                let field = expression.fields.iter().nth(left_out);
-                let field = field.map(|field| short(self.source(field)));
-                let what = format!("`{path}` without `{}`", field.unwrap_or_default());
-                self.add(
-                    expression.span().byte_range(),
-                    Form::Expression,
-                    instead,
-                    what,
-                );
+                let what = format!("`{path}` without `{dropped}`");
+                self.replace(expression, instead, what);
             }
         }
         visit::visit_expr_struct(self, expression);
@@ -315,11 +315,9 @@ fn is_deed(expression: &Expr) -> bool {
 /// `drop(a)`: it would be dropped anyway, and often has to be where it is, for what comes next to
 /// compile.
 fn is_early_drop(call: &ExprCall) -> bool {
-    let is_path = |expression: &Expr, name: Option<&str>| match expression {
-        Expr::Path(path) => name.is_none_or(|name| path.path.is_ident(name)),
-        _ => false,
-    };
-    is_path(&call.func, Some("drop")) && call.args.iter().all(|of| is_path(of, None))
+    let is_path = |of: &Expr| matches!(of, Expr::Path(_));
+    matches!(&*call.func, Expr::Path(path) if path.path.is_ident("drop"))
+        && call.args.iter().all(is_path)
 }
 
 const fn is_assignment(operator: &BinOp) -> bool {
@@ -357,44 +355,37 @@ const fn others(operator: &BinOp) -> &'static [&'static str] {
 
 /// What a function of this type may answer at once.
 fn answers(output: &ReturnType) -> Vec<String> {
-    let ReturnType::Type(_, output) = output else {
-        return vec![String::new()];
-    };
-    values(output)
+    match output {
+        ReturnType::Default => vec![String::new()],
+        ReturnType::Type(_, output) => values(output),
+    }
 }
 
 fn values(of: &Type) -> Vec<String> {
-    let Type::Path(path) = of else {
-        let is_unit = matches!(of, Type::Tuple(tuple) if tuple.elems.is_empty());
-        return if is_unit {
-            vec!["()".into()]
-        } else {
-            Vec::new()
-        };
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let last = match of {
+        Type::Path(path) => path.path.segments.last(),
+        Type::Tuple(tuple) if tuple.elems.is_empty() => return texts(&["()"]),
+        _ => None,
     };
-    let Some(last) = path.path.segments.last() else {
-        return Vec::new();
-    };
-    let within = |argument: usize| {
-        let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else {
-            return Vec::new();
-        };
-        let types = arguments.args.iter().filter_map(|argument| match argument {
-            syn::GenericArgument::Type(of) => Some(of),
-            _ => None,
-        });
-        types.skip(argument).take(1).flat_map(values).collect()
-    };
+    let Some(last) = last else { return Vec::new() };
     match last.ident.to_string().as_str() {
-        "bool" => vec!["true".into(), "false".into()],
-        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i64" => vec!["0".into(), "1".into()],
-        "Duration" => vec!["core::time::Duration::ZERO".into()],
-        "Option" => vec!["None".into()],
-        "Vec" => vec!["Vec::new()".into()],
-        "Result" => within(0)
-            .iter()
-            .map(|value: &String| format!("Ok({value})"))
-            .collect(),
+        "bool" => texts(&["true", "false"]),
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i64" => texts(&["0", "1"]),
+        "Duration" => texts(&["core::time::Duration::ZERO"]),
+        "Option" => texts(&["None"]),
+        "Vec" => texts(&["Vec::new()"]),
+        "Result" => {
+            let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+                return Vec::new();
+            };
+            let mut types = arguments.args.iter().filter_map(|argument| match argument {
+                GenericArgument::Type(of) => Some(of),
+                _ => None,
+            });
+            let of = types.next().map(values).unwrap_or_default();
+            of.iter().map(|value| format!("Ok({value})")).collect()
+        }
         _ => Vec::new(),
     }
 }

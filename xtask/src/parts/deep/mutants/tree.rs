@@ -6,8 +6,7 @@ use std::{fs, io};
 
 use super::plant::{Planted, plant};
 use super::sites::{Site, sites};
-use crate::helpers::cargo::{root, target};
-use crate::helpers::files;
+use crate::helpers::prelude::*;
 
 /// Tells whether a number is chosen; of a core that is planted, and of all that use it.
 const CHOICE: &str = include_str!("choice.rs");

@@ -11,10 +11,7 @@ use std::time::Instant;
 
 use super::build::Program;
 use super::tree::Tree;
-use crate::helpers::cargo::output_of;
-use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
-use crate::helpers::{cpu, files, jobs};
+use crate::helpers::prelude::*;
 
 /// Most tests wait for something rather than compute; more of them would pass for hanging.
 const AT_ONCE: usize = 4;

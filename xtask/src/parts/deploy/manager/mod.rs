@@ -4,11 +4,7 @@ use std::path::Path;
 use std::process;
 
 use super::docs;
-use crate::helpers::cargo::{program, target};
-use crate::helpers::files;
-use crate::helpers::matrix::separate_test;
-use crate::helpers::report::Report;
-use crate::helpers::tools::is_root;
+use crate::helpers::prelude::*;
 
 /// What `check.sh` says when systemd has booted and has run another program with the unit's limits.
 const FIT: &str = "services are confined";
