@@ -10,8 +10,11 @@
 mod helpers;
 mod parts;
 
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
 
 use helpers::arguments::{self, Arguments, Part, Subcommand};
 use helpers::jobs;
@@ -73,6 +76,7 @@ const OTHERS: &[Subcommand] = &[
 ];
 
 const SETUP: &str = "setup";
+const TOOLS: &str = "tools";
 
 /// Subcommands for several parts.
 const ALL: [(&str, &str); 2] = [
@@ -108,17 +112,21 @@ fn main() -> ExitCode {
 fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
     let needs: Vec<Need> = parts.iter().flat_map(|(_, needs, ..)| needs()).collect();
     report.begin(SETUP);
+    if let ([_, _, ..], false) = (parts, only_setup) {
+        setup::prepare_rust(&needs, &mut report);
+        run_all(parts, &needs, &mut report);
+        return report.exit_code();
+    }
     setup::prepare(&needs, &mut report);
-    match parts {
-        _ if only_setup => {}
-        [part] => run_part(part, &mut report),
-        parts => run_all(parts, &mut report),
+    for part in parts.iter().filter(|_| !only_setup) {
+        run_part(part, &mut report);
     }
     report.exit_code()
 }
 
-/// Runs parts side by side, and shows the output of each when it has ended.
-fn run_all(parts: &[&Part], report: &mut Report) {
+/// Runs parts side by side, and shows the output of each when it has ended. Outside tools are
+/// brought meanwhile: the first parts build for minutes before they ask for one, and wait then.
+fn run_all(parts: &[&Part], needs: &[Need], report: &mut Report) {
     let Some(scratch) = report.scratch("output") else {
         return;
     };
@@ -126,14 +134,33 @@ fn run_all(parts: &[&Part], report: &mut Report) {
     // longer to make others: ext4 looks at each one that was removed within minutes.
     let memory = Scratch::in_memory("servers");
     report.server_data = memory.as_ref().map(|memory| memory.path().to_owned());
+    let tools = Arc::new(OnceLock::new());
+    report.tools = Some(Arc::clone(&tools));
     let shared = report.beside(&scratch.path().join("settings"));
     let all = Mutex::new(report);
-    jobs::each(AT_ONCE, parts, |part| {
-        let mut own = shared.beside(&scratch.path().join(part.0));
-        run_part(part, &mut own);
+    let add = |own| {
         if let Ok(mut all) = all.lock() {
             all.add(own);
         }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut own = shared.beside(&scratch.path().join(TOOLS));
+            own.begin(TOOLS);
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                setup::prepare_tools(needs, &mut own);
+            }));
+            // Also after a panic, or parts would wait for ever.
+            tools.get_or_init(|| ());
+            ended.unwrap_or_else(|panic| resume_unwind(panic));
+            own.end_and_say();
+            add(own);
+        });
+        jobs::each(AT_ONCE, parts, |part| {
+            let mut own = shared.beside(&scratch.path().join(part.0));
+            run_part(part, &mut own);
+            add(own);
+        });
     });
 }
 

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::helpers::cargo::{is_cargo, shown};
@@ -39,6 +40,8 @@ pub(crate) struct Report {
     pub(crate) is_incremental: bool,
     /// Where servers keep their data, if not where temporary files are.
     pub(crate) server_data: Option<PathBuf>,
+    /// Set once all outside tools have been brought, if they are brought meanwhile.
+    pub(crate) tools: Option<Arc<OnceLock<()>>>,
     /// Where output is kept; `None` is the terminal.
     kept: Option<File>,
     parts: Vec<Tally>,
@@ -66,6 +69,7 @@ impl Report {
             host_only: self.host_only,
             is_incremental: self.is_incremental,
             server_data: self.server_data.clone(),
+            tools: self.tools.clone(),
             kept: options.open(kept).ok(),
             ..Self::default()
         }
@@ -280,6 +284,9 @@ impl Report {
             self.leave_out(&format!("{what} (needs {})", tool.name));
             return None;
         }
+        if let Some(tools) = &self.tools {
+            tools.wait();
+        }
         self.ok(
             what,
             tool.find()
@@ -420,10 +427,26 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, thread};
 
     use super::*;
     use crate::helpers::cargo::program;
+    use crate::helpers::tools::PYTHON;
+
+    #[test]
+    fn a_part_that_asks_for_a_tool_waits_until_all_are_brought() {
+        let tools = Arc::new(OnceLock::new());
+        let mut report = Report::new(false);
+        report.tools = Some(Arc::clone(&tools));
+        report.begin("part");
+        thread::scope(|scope| {
+            let asked = scope.spawn(|| report.tool(&PYTHON, "part"));
+            thread::sleep(Duration::from_millis(50));
+            assert!(!asked.is_finished());
+            tools.set(()).unwrap();
+            asked.join().unwrap();
+        });
+    }
 
     #[test]
     fn what_a_part_writes_is_kept_in_order_and_counted() {

@@ -30,30 +30,47 @@ pub(crate) const CLIPPY: Need = Need::Command("clippy", "clippy");
 /// Brings what can be brought; reports the rest as failed, with the commands. What counts is
 /// whether a thing is there afterwards, not what the installer said.
 pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
+    prepare_rust(needs, report);
+    prepare_tools(needs, report);
+}
+
+/// What comes with Rust.
+pub(crate) fn prepare_rust(needs: &[Need], report: &mut Report) {
     let mut names: Vec<String> = Vec::new();
-    let mut missing_tools = Vec::new();
     for need in [&CLIPPY].into_iter().chain(needs) {
         let name = need.name();
-        if names.contains(&name) {
+        if matches!(need, Need::Tool(_)) || names.contains(&name) {
             continue;
         }
-        match need {
-            Need::Tool(_) if report.host_only() => {}
-            Need::Tool(tool) if tool.find().is_none() => missing_tools.push(*tool),
-            _ => {
-                let remedy = if need.is_there() {
-                    String::new()
-                } else {
-                    need.bring()
-                };
-                if remedy.is_empty() || need.is_there() {
-                    report.verdict(&name, Ok::<_, String>(()));
-                } else {
-                    report.missing(&name, remedy);
-                }
-            }
+        let remedy = if need.is_there() {
+            String::new()
+        } else {
+            need.bring()
+        };
+        if remedy.is_empty() || need.is_there() {
+            report.verdict(&name, Ok::<_, String>(()));
+        } else {
+            report.missing(&name, remedy);
         }
         names.push(name);
+    }
+}
+
+/// What does not.
+pub(crate) fn prepare_tools(needs: &[Need], report: &mut Report) {
+    let mut names = Vec::new();
+    let mut missing_tools = Vec::new();
+    for need in needs {
+        let Need::Tool(tool) = need else { continue };
+        if report.host_only() || names.contains(&tool.name) {
+            continue;
+        }
+        if tool.find().is_some() {
+            report.verdict(tool.name, Ok::<_, String>(()));
+        } else {
+            missing_tools.push(*tool);
+        }
+        names.push(tool.name);
     }
     if missing_tools.is_empty() {
         return;
