@@ -1,8 +1,10 @@
-//! Processor time of the command line tool for an id, over two million ids, including the start of the process.
-//! Wall time says less: generating waits for the next second where a layout has no more ids.
+//! Processor time of the command line tool for an id, over two million ids, including the start of
+//! the process. Wall time says less: generating waits for the next second where a layout has no
+//! more ids.
 //!
-//! Linux counts the sum of user and system time to the nanosecond, but divides it by samples, every 4 ms or so. So both are
-//! printed: the user time as the median of the rounds, and the sum as the least.
+//! Linux counts the sum of user and system time to the nanosecond, but divides it by samples, every
+//! 4 ms or so. So both are printed: the user time as the median of the rounds, and the sum as the
+//! least.
 //!
 //! `cargo xtask bench cli --old PROGRAM` measures another build beside this one, in turn.
 
@@ -89,7 +91,8 @@ impl Bench {
     }
 }
 
-/// User time of all children that were waited for, and the sum of user and system time, in nanoseconds.
+/// User time of all children that were waited for, and the sum of user and system time, in
+/// nanoseconds.
 fn children_ns() -> [f64; 2] {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     #[expect(unsafe_code, reason = "the standard library has no such question")]

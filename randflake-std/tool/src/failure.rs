@@ -34,7 +34,8 @@ pub(crate) fn report(failure: &Failure) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Reports what clap found: help and version as they are, and what is wrong with the arguments in one line.
+/// Reports what clap found: help and version as they are, and what is wrong with the arguments in
+/// one line.
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     let is_help = matches!(
         error.kind(),

@@ -84,7 +84,8 @@ impl FromStr for LayoutChoice {
             None => read_preset(shape, times)?,
         };
         let form = match (name, asked) {
-            // These have no plain form: their ids would tell time and node without anybody having chosen so.
+            // These have no plain form: their ids would tell time and node without anybody having
+            // chosen so.
             ("randflake" | "milliflake", IdEncryption::Plain) => IdEncryption::Bits64,
             // Nor has this one another.
             ("randflake53", _) => IdEncryption::Bits53,
@@ -130,7 +131,8 @@ fn read_times(text: &str) -> Result<EpochAndTick, String> {
     Ok((epoch_unix_ms, tick_ms.transpose()?))
 }
 
-/// What is wrong with an epoch of as many digits as Unix seconds have: in milliseconds it is early in 1970, before any id.
+/// What is wrong with an epoch of as many digits as Unix seconds have: in milliseconds it is early
+/// in 1970, before any id.
 fn in_seconds(epoch: &str) -> Option<String> {
     const LEN: usize = "1577836800".len();
     let number: u64 = epoch.parse().ok().filter(|_| epoch.len() == LEN)?;
@@ -153,7 +155,8 @@ fn read_preset(
             .iter()
             .find(|(preset, _)| preset.eq_ignore_ascii_case(name));
         return Err(match known {
-            // Not taken as meant: scripts would rely on it, and messages and namespaces are in lower case.
+            // Not taken as meant: scripts would rely on it, and messages and namespaces are in
+            // lower case.
             Some((preset, _)) => format!("unknown layout: write {preset}, in lower case"),
             None => format!("unknown layout: {names} are known; {CUSTOM_SHAPE}"),
         });
@@ -210,8 +213,8 @@ fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, 
     let fields = LayoutFields::in_order([time, node, sequence], epoch_unix_ms, tick_ms);
     let named = |spec: LayoutSpec| match parts {
         None => Ok(spec),
-        // Names in a layout are static. A process reads few: one from its options, or one for each line of
-        // `--namespaces`, both once.
+        // Names in a layout are static. A process reads few: one from its options, or one for each
+        // line of `--namespaces`, both once.
         Some(parts) => spec.with_node_fields(parts.leak()),
     };
     LayoutSpec::new(fields)
@@ -252,8 +255,9 @@ impl LayoutChoice {
 
     /// The namespace unless another is asked for.
     ///
-    /// It follows from the bits and the encryption, however the layout was written: two layouts in one namespace would be
-    /// refused by the store, and one layout in two namespaces would repeat ids.
+    /// It follows from the bits and the encryption, however the layout was written: two layouts in
+    /// one namespace would be refused by the store, and one layout in two namespaces would repeat
+    /// ids.
     pub(crate) fn namespace(&self) -> String {
         let fields = self.spec.fields();
         let prefix = match self.form {
@@ -295,7 +299,8 @@ impl LayoutChoice {
         check(ARGUMENT, asked, 0..=max.into()).map(Some)
     }
 
-    /// Refuses to issue ids of a layout whose time is up, or has not begun. Its ids can still be read.
+    /// Refuses to issue ids of a layout whose time is up, or has not begun. Its ids can still be
+    /// read.
     pub(crate) fn has_time_left(&self) -> Result<(), Failure> {
         let unix = Duration::from_millis;
         let (first, last) = (
@@ -303,7 +308,8 @@ impl LayoutChoice {
             self.spec.unix_ms(self.spec.max_tick()),
         );
         let now = date::now();
-        // Before a lease is asked for: with a time outside the layout's there is no tick to lease. The last one lasts.
+        // Before a lease is asked for: with a time outside the layout's there is no tick to lease.
+        // The last one lasts.
         if (unix(first)..unix(self.spec.end_unix_ms())).contains(&now) {
             return Ok(());
         }

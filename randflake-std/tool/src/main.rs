@@ -1,7 +1,8 @@
-//! `randflake`, the command line tool. The rules are the library's, and the server is `randflake-serve`.
+//! `randflake`, the command line tool. The rules are the library's, and the server is
+//! `randflake-serve`.
 //!
-//! The subcommands are in `command`. What several need, such as the options that choose a store, is beside
-//! them, and what the server needs too in `randflake-common`.
+//! The subcommands are in `command`. What several need, such as the options that choose a store, is
+//! beside them, and what the server needs too in `randflake-common`.
 
 // They panic where standard error is a full disk: `failure::say` does not.
 #![deny(clippy::print_stderr)]

@@ -10,16 +10,17 @@ use crate::failure::Failure;
 pub(crate) use randflake_common::failure::visible;
 
 const CAPACITY: usize = 64 * 1024;
-/// Bytes that a pipe takes together or not at all (POSIX: 512 at least, Linux: 4096). So lines that are written in pieces of
-/// this size stay whole if a signal ends the process while the reader does not read.
+/// Bytes that a pipe takes together or not at all (POSIX: 512 at least, Linux: 4096). So lines that
+/// are written in pieces of this size stay whole if a signal ends the process while the reader does
+/// not read.
 const PIPE_BUF: usize = if cfg!(target_os = "linux") {
     4_096
 } else {
     512
 };
 
-/// Standard output, locked: a terminal gets each line at once, all else 64 KiB. Flush it at the end, or an error in writing
-/// the last piece is lost.
+/// Standard output, locked: a terminal gets each line at once, all else 64 KiB. Flush it at the
+/// end, or an error in writing the last piece is lost.
 pub(crate) fn stdout() -> BufferedStdout {
     let stdout = io::stdout().lock();
     BufferedStdout {
@@ -105,7 +106,8 @@ impl BufferedStdout {
             written = self.stdout.write_all(piece);
             text = rest;
         }
-        // What could not be written is not tried again: `drop` would write what came before the failure twice.
+        // What could not be written is not tried again: `drop` would write what came before the
+        // failure twice.
         self.text.drain(..len);
         written
     }

@@ -1,4 +1,5 @@
-//! The secret of ids: where it comes from, how the first one is made, and the ciphers of layouts under it.
+//! The secret of ids: where it comes from, how the first one is made, and the ciphers of layouts
+//! under it.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -20,13 +21,13 @@ const VARIABLE: &str = "RANDFLAKE_KEY";
 pub(crate) struct SecretArgs {
     /// File of the secret, 32 hex digits, which only its owner may read
     ///
-    /// Its mode is 0600 or 0400, of a file of root's also 0640 or 0440. In a read-only mount 0444 and 0644 are
-    /// allowed, with a warning.
+    /// Its mode is 0600 or 0400, of a file of root's also 0640 or 0440. In a read-only mount 0444
+    /// and 0644 are allowed, with a warning.
     ///
-    /// Without it the secret is that of the environment variable RANDFLAKE_KEY; without that the systemd
-    /// credential randflake.key, if the service has one (LoadCredential=randflake.key:/etc/randflake.key); and
-    /// without that the one that the first `generate` made in $XDG_STATE_HOME/randflake/key or
-    /// ~/.local/state/randflake/key.
+    /// Without it the secret is that of the environment variable RANDFLAKE_KEY; without that the
+    /// systemd credential randflake.key, if the service has one
+    /// (LoadCredential=randflake.key:/etc/randflake.key); and without that the one that the first
+    /// `generate` made in $XDG_STATE_HOME/randflake/key or ~/.local/state/randflake/key.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -89,7 +90,8 @@ impl SecretArgs {
 
     /// The secret, made if none was ever given or made: for issuing ids.
     ///
-    /// None is made where the ids of several machines meet in one store: each machine would make its own.
+    /// None is made where the ids of several machines meet in one store: each machine would make
+    /// its own.
     pub(crate) fn read_or_make(&self, store: &StoreArgs) -> Result<Secret, Failure> {
         let source = self.source()?;
         if let Some(secret) = source.read()? {
@@ -100,7 +102,8 @@ impl SecretArgs {
         if store.is_shared()? {
             return Err(Failure::Failed(no_secret(store)?));
         }
-        // A file that was named is never made: with a mistyped name it would become a second secret.
+        // A file that was named is never made: with a mistyped name it would become a second
+        // secret.
         if let SecretSource::Default(path) = &source {
             make(path)?;
         }
@@ -127,7 +130,8 @@ impl SecretArgs {
 
 /// The key that a layout's ids are encrypted with.
 impl LayoutChoice {
-    /// The check value of the key that encrypts the ids; `None` if that is a secret which is not known here.
+    /// The check value of the key that encrypts the ids; `None` if that is a secret which is not
+    /// known here.
     pub(crate) fn known_key_check(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
         if !self.form().is_encrypted() {
             return Ok(Some(KeyCheck::Plain));
@@ -177,8 +181,8 @@ pub(crate) fn no_secret(store: &StoreArgs) -> Result<String, Failure> {
 
 /// Refuses a ticket key that is the secret of ids.
 ///
-/// An id is a block under its secret, and a ticket's authenticator is made of blocks under its key: with one key for both,
-/// ids help to forge tickets.
+/// An id is a block under its secret, and a ticket's authenticator is made of blocks under its key:
+/// with one key for both, ids help to forge tickets.
 fn differ(secret: &Secret, ticket_key: &Secret) -> Result<(), Failure> {
     if secret == ticket_key || secret.key53() == *ticket_key {
         return Err(Failure::failed(
@@ -190,7 +194,8 @@ fn differ(secret: &Secret, ticket_key: &Secret) -> Result<(), Failure> {
 }
 
 impl SecretSource {
-    /// Whether somebody has given it, who may have given it to other machines too. The default file was made on this one.
+    /// Whether somebody has given it, who may have given it to other machines too. The default file
+    /// was made on this one.
     pub(crate) fn is_given(&self) -> bool {
         !matches!(self, Self::Default(_))
     }
@@ -209,9 +214,11 @@ impl SecretSource {
                 }
                 Ok(Some(secret))
             }
-            // The default file is made by the first `generate`, so its absence is no error; a named one's is.
+            // The default file is made by the first `generate`, so its absence is no error; a named
+            // one's is.
             (Err(error), Self::Default(_)) if is_not_found(&error) => Ok(None),
-            // The variable's text was given by the caller, so a wrong one is a usage error; a file's was found.
+            // The variable's text was given by the caller, so a wrong one is a usage error; a
+            // file's was found.
             (Err(error), Self::Variable) => Err(Failure::usage(format!(
                 "{VARIABLE}: {error}; `randflake keygen` makes one"
             ))),
@@ -241,7 +248,8 @@ fn credential() -> Option<PathBuf> {
     let directory = PathBuf::from(env::var_os("CREDENTIALS_DIRECTORY")?);
     let path = directory.join("randflake.key");
     let found = path.symlink_metadata();
-    // One that cannot be looked at is refused when it is read: another secret would be taken instead.
+    // One that cannot be looked at is refused when it is read: another secret would be taken
+    // instead.
     let is_absent = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
     // Relative, the directory would depend on where the service was started.
     (directory.is_absolute() && !is_absent).then_some(path)
@@ -268,7 +276,8 @@ pub(crate) fn unread(path: &Path, error: &SecretError) -> Failure {
         SecretError::Hex { .. } => {
             Failure::failed(format!("secret file {}: {error}", path.display()))
         }
-        // The secret itself in the place of its file: a common mistake, and the message must not repeat it.
+        // The secret itself in the place of its file: a common mistake, and the message must not
+        // repeat it.
         _ if is_not_found(error) && name.is_some_and(|name| Secret::from_hex(name).is_ok()) => {
             Failure::usage(format!(
                 "the name of a secret's file is asked for, not the secret itself: write it to a file of mode 0600, or set \
@@ -301,7 +310,8 @@ fn make(path: &Path) -> Result<(), Failure> {
     Secret::generate()
         .and_then(|secret| secret.write_new(&draft))
         .map_err(Failure::failed)?;
-    // Not renamed: that would replace the secret of a process that was faster, and under which ids exist by now.
+    // Not renamed: that would replace the secret of a process that was faster, and under which ids
+    // exist by now.
     let linked = fs::hard_link(&draft, path);
     // Also where the link failed: no second copy of a secret may lie around.
     fs::remove_file(&draft).map_err(failed)?;

@@ -26,11 +26,12 @@ const LONGEST_URL: u64 = 64 << 10;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Where leases and counters are kept: sqlite:PATH, or a URL such as redis://HOST [default: leases.db in the state directory]
+    /// Where leases and counters are kept: sqlite:PATH, or a URL such as redis://HOST [default:
+    /// leases.db in the state directory]
     ///
-    /// The state directory is $XDG_STATE_HOME/randflake or ~/.local/state/randflake. Every user of the machine can list the
-    /// arguments of processes: a URL with a password belongs to --store-file, or to the environment, which only the
-    /// process's own user and root can read.
+    /// The state directory is $XDG_STATE_HOME/randflake or ~/.local/state/randflake. Every user of
+    /// the machine can list the arguments of processes: a URL with a password belongs to
+    /// --store-file, or to the environment, which only the process's own user and root can read.
     #[arg(
         long,
         value_name = "URL",
@@ -46,8 +47,8 @@ pub(crate) struct StoreArgs {
         conflicts_with = "store"
     )]
     store_file: Option<PathBuf>,
-    /// Namespace of the ids or the counter: ids are unique within one [default: default, and with another layout one of its
-    /// name]
+    /// Namespace of the ids or the counter: ids are unique within one [default: default, and with
+    /// another layout one of its name]
     ///
     /// Take another one for another secret. 1 to 64 characters of a-z, 0-9, '-' and '_'.
     #[arg(
@@ -59,15 +60,17 @@ pub(crate) struct StoreArgs {
     namespace: Option<String>,
     /// The longest TTL of any lease of the namespace, fixed when it is created [default: 1m]
     ///
-    /// Every command and program that leases in it must say the same. The variable RANDFLAKE_MAX_TTL and the option max_ttl
-    /// of the store's URL, redis://HOST?max_ttl=15m, say it too; two that differ are refused. After a loss of data the store
-    /// grants nothing for this long and 20 s.
+    /// Every command and program that leases in it must say the same. The variable
+    /// RANDFLAKE_MAX_TTL and the option max_ttl of the store's URL, redis://HOST?max_ttl=15m, say
+    /// it too; two that differ are refused. After a loss of data the store grants nothing for this
+    /// long and 20 s.
     #[arg(long, value_name = "TIME", value_parser = longest_ttl)]
     max_ttl: Option<Duration>,
-    /// Let the namespace take a secret that another namespace of the store has: ids of both may be equal
+    /// Let the namespace take a secret that another namespace of the store has: ids of both may be
+    /// equal
     ///
-    /// For a secret that was given to two namespaces on purpose, or moves from one to another. Otherwise derive a secret
-    /// for each: randflake keygen --derive NAME.
+    /// For a secret that was given to two namespaces on purpose, or moves from one to another.
+    /// Otherwise derive a secret for each: randflake keygen --derive NAME.
     #[arg(long)]
     shared_secret: bool,
 }
@@ -103,7 +106,8 @@ impl LeaseArgs {
         self.store.named(&name, layout.spec())
     }
 
-    /// The namespace of a command for which the name has a meaning of its own, so that none is assumed.
+    /// The namespace of a command for which the name has a meaning of its own, so that none is
+    /// assumed.
     pub(crate) fn named_namespace(&self) -> Result<Namespace, Failure> {
         if self.store.namespace.is_none() {
             return Err(Failure::usage(
@@ -126,7 +130,8 @@ impl LeaseArgs {
         self.store.opener(namespace)
     }
 
-    /// The store of a command that takes a lease. One that is waited for is opened by its first use.
+    /// The store of a command that takes a lease. One that is waited for is opened by its first
+    /// use.
     pub(crate) fn open_within(&self, wait: &WaitArgs) -> Result<LeaseStore, Failure> {
         // Opening asks the server, so with `--wait` it belongs to the part that is tried again.
         if wait.limit().is_zero() {
@@ -139,7 +144,8 @@ impl LeaseArgs {
 
     /// The store of a namespace that is there.
     pub(crate) fn open_existing(&self) -> Result<LeaseStore, Failure> {
-        // The terms that the options say, not the stored ones: the store refuses a layout that differs.
+        // The terms that the options say, not the stored ones: the store refuses a layout that
+        // differs.
         let namespace = self.namespace()?;
         match self.store.find(namespace.name())? {
             Some(_) => self.open(),
@@ -149,7 +155,8 @@ impl LeaseArgs {
 
     /// Whether the namespace is there; `None` if there is no store.
     pub(crate) fn is_there(&self) -> Result<Option<bool>, Failure> {
-        // `find` returns `None` for a missing namespace and for a missing store alike; the list of names tells them apart.
+        // `find` returns `None` for a missing namespace and for a missing store alike; the list of
+        // names tells them apart.
         let found = self.store.find(self.namespace()?.name())?;
         if found.is_some() {
             return Ok(Some(true));
@@ -167,7 +174,8 @@ impl StoreArgs {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
-    /// Note for a user with a secret whose leases are on this machine alone; `None` of a store on a server.
+    /// Note for a user with a secret whose leases are on this machine alone; `None` of a store on a
+    /// server.
     pub(crate) fn local_leases(&self) -> Result<Option<String>, Failure> {
         if self.is_shared()? {
             return Ok(None);
@@ -180,8 +188,8 @@ impl StoreArgs {
         )))
     }
 
-    /// The same as a line to say before the namespace has the secret, once for each store: a line at every run would soon be
-    /// read by nobody. `doctor` says it whenever it is asked.
+    /// The same as a line to say before the namespace has the secret, once for each store: a line
+    /// at every run would soon be read by nobody. `doctor` says it whenever it is asked.
     pub(crate) fn note_of_local_leases(
         &self,
         namespace: &Namespace,
@@ -221,14 +229,16 @@ impl StoreArgs {
         }
     }
 
-    /// What opens the store, as often as it is called. It says when that makes a file: at a mistyped path, or where a volume was
-    /// forgotten, the store knows nothing of the leases of another.
+    /// What opens the store, as often as it is called. It says when that makes a file: at a
+    /// mistyped path, or where a volume was forgotten, the store knows nothing of the leases of
+    /// another.
     fn opening(
         &self,
         open: fn(&str, &Namespace) -> Result<LeaseStore, StoreError>,
     ) -> Result<impl Fn(&Namespace) -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure>
     {
-        // Read once: a file of the URL that is replaced while a command waits does not move it to another store.
+        // Read once: a file of the URL that is replaced while a command waits does not move it to
+        // another store.
         let given = self.given_url()?;
         let url = given.map_or_else(made_default_url, Ok)?;
         let shown = shown(&url)?;
@@ -236,7 +246,8 @@ impl StoreArgs {
         Ok(move |namespace: &Namespace| {
             let path = shown.strip_prefix("sqlite:");
             let made = path.filter(|path| !Path::new(path).exists());
-            // A server that runs makes no store in the place of the one that its clients have leases from.
+            // A server that runs makes no store in the place of the one that its clients have
+            // leases from.
             if let Some(path) = made.filter(|_| has_opened.load(Ordering::Relaxed)) {
                 return Err(StoreError::failed_precondition(format!(
                     "{path}: the lease store that this process uses is gone: put it back (is its volume mounted?), or restart \
@@ -293,8 +304,9 @@ fn shown(url: &str) -> Result<String, Failure> {
     Ok(url.parse::<StoreUrl>()?.to_string())
 }
 
-/// The URL of a default store that may be made by opening it: its directory is made here. Those of other stores are not, as a
-/// mistyped path would make a second store that knows nothing of the first one's leases.
+/// The URL of a default store that may be made by opening it: its directory is made here. Those of
+/// other stores are not, as a mistyped path would make a second store that knows nothing of the
+/// first one's leases.
 fn made_default_url() -> Result<String, Failure> {
     create_state_directory(&state_directory()?)?;
     default_url()
@@ -390,7 +402,8 @@ impl StoreArgs {
         self.namespace.as_deref().unwrap_or("default")
     }
 
-    /// A namespace of a name and a layout, with the longest TTL that was said, and whether its secret may be another one's.
+    /// A namespace of a name and a layout, with the longest TTL that was said, and whether its
+    /// secret may be another one's.
     pub(crate) fn named(&self, name: &str, layout: LayoutSpec) -> Result<Namespace, Failure> {
         let namespace = Namespace::new(name, layout).map_err(Failure::usage)?;
         let namespace = match self.max_ttl()? {
@@ -404,7 +417,8 @@ impl StoreArgs {
         })
     }
 
-    /// The longest TTL of a namespace, and where it was said; refused if that is said twice in different ways.
+    /// The longest TTL of a namespace, and where it was said; refused if that is said twice in
+    /// different ways.
     pub(crate) fn max_ttl(&self) -> Result<Option<NamedTtl>, Failure> {
         let url = self.given_url()?.map(|url| url.parse::<StoreUrl>());
         let url = url.transpose()?.and_then(|url| url.max_ttl());
@@ -415,7 +429,8 @@ impl StoreArgs {
         ])
     }
 
-    /// What opens the store of a namespace, as often as it is called: after a failure the server may be back.
+    /// What opens the store of a namespace, as often as it is called: after a failure the server
+    /// may be back.
     pub(crate) fn opener(
         &self,
         namespace: Namespace,
@@ -436,8 +451,8 @@ impl StoreArgs {
         Ok(self.counter_opener()?()?)
     }
 
-    /// Whether the counter cannot be there, as there is no store: only what begins a counter makes one, so that nothing is left
-    /// at a mistyped path.
+    /// Whether the counter cannot be there, as there is no store: only what begins a counter makes
+    /// one, so that nothing is left at a mistyped path.
     pub(crate) fn has_no_store(&self) -> Result<bool, Failure> {
         // The default directory is made, so that the command of the message finds it.
         let url = self.given_url()?.map_or_else(made_default_url, Ok)?;
@@ -445,7 +460,8 @@ impl StoreArgs {
         let Some(path) = url.strip_prefix("sqlite:").map(Path::new) else {
             return Ok(false);
         };
-        // Another directory that is missing is what an unmounted volume looks like, and opening says so.
+        // Another directory that is missing is what an unmounted volume looks like, and opening
+        // says so.
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
         Ok(directory.is_none_or(Path::exists) && !path.exists())
     }
@@ -470,8 +486,9 @@ impl StoreArgs {
         Ok(move || Ok(open(&namespace)?.named_by(arguments.clone())))
     }
 
-    /// The arguments that name this store and namespace to another command, also in another directory, by another user and
-    /// without this one's environment. A user and a password stand for themselves.
+    /// The arguments that name this store and namespace to another command, also in another
+    /// directory, by another user and without this one's environment. A user and a password stand
+    /// for themselves.
     pub(crate) fn counter_arguments(&self) -> Result<String, Failure> {
         let store = match &self.store_file {
             Some(path) => {
@@ -512,7 +529,8 @@ fn without_login(url: &str) -> Result<String, Failure> {
     })
 }
 
-/// A URL as it was given. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
+/// A URL as it was given. Clap's errors would show it, so it is parsed later; and `Debug` does not
+/// show it.
 #[derive(Clone)]
 struct GivenUrl(String);
 
@@ -531,10 +549,11 @@ impl Debug for GivenUrl {
 const ALTERNATIVES: &str = "set XDG_STATE_HOME to the absolute path of a directory that may be written, or \
                             give both --key-file (or RANDFLAKE_KEY) and --store (or RANDFLAKE_STORE)";
 
-/// `$XDG_STATE_HOME/randflake`, or `~/.local/state/randflake` when that variable is not an absolute path
-/// (XDG Base Directory Specification 0.8).
+/// `$XDG_STATE_HOME/randflake`, or `~/.local/state/randflake` when that variable is not an absolute
+/// path (XDG Base Directory Specification 0.8).
 pub(crate) fn state_directory() -> Result<PathBuf, Failure> {
-    // The specification has relative paths ignored: with them the current directory would choose the secret.
+    // The specification has relative paths ignored: with them the current directory would choose
+    // the secret.
     let is_absolute = |path: &PathBuf| path.is_absolute();
     let state_home = env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
@@ -583,10 +602,12 @@ fn max_ttl_variable() -> Result<Option<NamedTtl>, Failure> {
     Ok(Some((MAX_TTL_VARIABLE, time)))
 }
 
-/// The longest TTL of a namespace by the first of several places that say it, if all that do say the same.
+/// The longest TTL of a namespace by the first of several places that say it, if all that do say
+/// the same.
 ///
-/// It is a term of the namespace: a process that waited out a shorter one after a loss of data would repeat ids. So two
-/// places that differ are refused; a precedence would hide which of them counts.
+/// It is a term of the namespace: a process that waited out a shorter one after a loss of data
+/// would repeat ids. So two places that differ are refused; a precedence would hide which of them
+/// counts.
 pub(crate) fn agreed_max_ttl(
     places: impl IntoIterator<Item = Option<NamedTtl>>,
 ) -> Result<Option<NamedTtl>, Failure> {

@@ -14,10 +14,11 @@ use randflake_common::date;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WaitArgs {
-    /// How long to wait for a store that grants nothing yet: seconds, or a time such as 90s or 2m [default: fail at once]
+    /// How long to wait for a store that grants nothing yet: seconds, or a time such as 90s or 2m
+    /// [default: fail at once]
     ///
-    /// It waits while the store cannot be reached, all node ids are leased, the store is in quarantine, or its clock and
-    /// this machine's differ. Anything else fails at once.
+    /// It waits while the store cannot be reached, all node ids are leased, the store is in
+    /// quarantine, or its clock and this machine's differ. Anything else fails at once.
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     wait: Option<Duration>,
 }
@@ -97,8 +98,8 @@ pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits at most this long for something to show itself in a store, and looks for it every 2 s. It says at each quarter how
-/// much is left.
+/// Waits at most this long for something to show itself in a store, and looks for it every 2 s. It
+/// says at each quarter how much is left.
 pub(crate) fn wait_for_sign(
     limit: Duration,
     mut is_seen: impl FnMut() -> Result<bool, Failure>,

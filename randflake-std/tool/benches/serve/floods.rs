@@ -1,4 +1,5 @@
-//! Clients that make the server hold memory: connections that send what takes much, and take or end nothing.
+//! Clients that make the server hold memory: connections that send what takes much, and take or end
+//! nothing.
 
 use core::time::Duration;
 use std::fs;
@@ -11,12 +12,14 @@ use std::time::Instant;
 
 use super::servers::{RandflakeServer, output};
 
-/// So many connections, of 128 that a server's queue has: what is beyond waits for a second in `connect`.
+/// So many connections, of 128 that a server's queue has: what is beyond waits for a second in
+/// `connect`.
 const AT_ONCE: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(20);
 /// Files that the server may open meanwhile for itself, such as those of its store.
 const STORE: usize = 32;
-/// A connection that waits for memory does not see that its client has gone, for the 30 s that a command may take to come in.
+/// A connection that waits for memory does not see that its client has gone, for the 30 s that a
+/// command may take to come in.
 const CLOSING: Duration = Duration::from_secs(40);
 const PATIENCE: Duration = Duration::from_secs(5);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -63,7 +66,8 @@ pub(crate) const ANSWERS: Flood = Flood {
 };
 
 impl Flood {
-    /// Goes on with what the server takes of it for some time, asks after its health, and closes all connections.
+    /// Goes on with what the server takes of it for some time, asks after its health, and closes
+    /// all connections.
     pub(crate) fn run(&self, ours: &RandflakeServer, token: &str, time: Duration) {
         let port = if self.is_http { ours.http } else { ours.resp };
         let bytes = (self.sends)(token);
@@ -89,7 +93,8 @@ impl Flood {
         }
     }
 
-    /// Waits until the server has seen the end of a flood: what it keeps of connections is what is left then.
+    /// Waits until the server has seen the end of a flood: what it keeps of connections is what is
+    /// left then.
     pub(crate) fn wait_for_end(ours: &RandflakeServer, before: usize) {
         let closed = Instant::now();
         while open_files(ours) > before + STORE {

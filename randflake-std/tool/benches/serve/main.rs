@@ -1,8 +1,9 @@
-//! `randflake serve` under load: `rates`, ids a second beside Redis, and `memory`, what floods and bursts of connections
-//! make it hold.
+//! `randflake serve` under load: `rates`, ids a second beside Redis, and `memory`, what floods and
+//! bursts of connections make it hold.
 //!
-//! `cargo xtask bench serve` and `cargo xtask bench memory` run it, and say where the programs are that load servers; as a
-//! test, which goes through a short form of both, it does nothing unless it is told them.
+//! `cargo xtask bench serve` and `cargo xtask bench memory` run it, and say where the programs are
+//! that load servers; as a test, which goes through a short form of both, it does nothing unless it
+//! is told them.
 
 #![cfg(unix)]
 #![expect(

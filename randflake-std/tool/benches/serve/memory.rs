@@ -1,5 +1,5 @@
-//! Memory of `randflake serve` under bursts of connections, and after them. Each kind of burst is repeated against a
-//! server of its own, in the memory of a container where root may make one.
+//! Memory of `randflake serve` under bursts of connections, and after them. Each kind of burst is
+//! repeated against a server of its own, in the memory of a container where root may make one.
 
 use core::time::Duration;
 use std::fs;
@@ -84,7 +84,8 @@ const KINDS: [(&str, BurstKind); 6] = [
     ),
 ];
 
-/// Goes through all kinds. Fails if the server ever took more than the manifests allow, or does not stop growing.
+/// Goes through all kinds. Fails if the server ever took more than the manifests allow, or does not
+/// stop growing.
 pub(crate) fn measure(program: &Path, size: &Size) {
     let load = Load::find();
     let own = process::id().to_string();

@@ -14,8 +14,9 @@ const REQUEST: &[u8] = b"*2\r\n$4\r\nINCR\r\n$7\r\ndefault\r\n";
 /// What is reported of the times, each in thousandths of the requests.
 pub(crate) const SHARES: [(&str, usize); 3] = [("p50", 500), ("p99", 990), ("p99.9", 999)];
 
-/// Sends `INCR` at a rate to the server at a port, for some time. How many milliseconds these shares of the answers took at most, each
-/// from when its request was due: a request that waited for the answer before it has waited too.
+/// Sends `INCR` at a rate to the server at a port, for some time. How many milliseconds these
+/// shares of the answers took at most, each from when its request was due: a request that waited
+/// for the answer before it has waited too.
 pub(crate) fn incr(port: u16, rate: f64, time: Duration) -> [f64; SHARES.len()] {
     let between = Duration::from_secs_f64(f64::from(CONNECTIONS) / rate);
     let begin = Instant::now() + Duration::from_millis(100);

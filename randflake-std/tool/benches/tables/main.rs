@@ -1,8 +1,11 @@
-//! Seconds and peak memory of the command line tool for tables of millions of rows, from a file to a file.
+//! Seconds and peak memory of the command line tool for tables of millions of rows, from a file to
+//! a file.
 //!
-//! - `cargo bench -p randflake --bench tables` measures five million rows of each format, `-- --rows N` others.
-//! - `cargo bench -p randflake --bench tables -- --write csv > orders.csv` writes the rows, or those of `tsv`, `jsonl` and
-//!   `list`, to try something else with them. `--ordered` has them in the order of time.
+//! - `cargo bench -p randflake --bench tables` measures five million rows of each format, `--
+//!   --rows N` others.
+//! - `cargo bench -p randflake --bench tables -- --write csv > orders.csv` writes the rows, or
+//!   those of `tsv`, `jsonl` and `list`, to try something else with them. `--ordered` has them in
+//!   the order of time.
 
 #![cfg(unix)]
 #![expect(

@@ -1,5 +1,5 @@
-//! Orders of a shop, as a database exports them: ten columns and 120 bytes a row, of which a tenth of the cells are quoted
-//! and a third of those have a line end inside.
+//! Orders of a shop, as a database exports them: ten columns and 120 bytes a row, of which a tenth
+//! of the cells are quoted and a third of those have a line end inside.
 
 use std::io::{self, Write};
 
@@ -33,7 +33,8 @@ impl Format {
     ];
 }
 
-/// Makes ids of the layout of Randflake: of a year and 64 nodes, in random order, or in the order of time.
+/// Makes ids of the layout of Randflake: of a year and 64 nodes, in random order, or in the order
+/// of time.
 pub(crate) struct Ids {
     codec: Codec<Randflake>,
     random: fastrand::Rng,

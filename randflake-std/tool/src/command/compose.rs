@@ -18,7 +18,8 @@ use crate::secret::SecretArgs;
 
 /// Make the id of a time, a node id and a sequence
 ///
-/// For tests and for debugging: it asks no lease store, so the id may also be issued by somebody else.
+/// For tests and for debugging: it asks no lease store, so the id may also be issued by somebody
+/// else.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,8 +31,8 @@ pub(crate) struct ComposeArgs {
     /// 2024-12-09T01:04:57Z; 1730000000 to 2803741823 in the Randflake layout
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     time: String,
-    /// Node id, 0 to 131071 in the Randflake layout; or the values of its parts, as in 3,7; none where the
-    /// layout has no node id
+    /// Node id, 0 to 131071 in the Randflake layout; or the values of its parts, as in 3,7; none
+    /// where the layout has no node id
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node: Option<String>,
     /// Sequence, 0 to 131071 in the Randflake layout
@@ -55,7 +56,8 @@ impl ComposeArgs {
             &self.sequence,
             0..=spec.max_sequence().into(),
         )?;
-        // After all other arguments were checked: a wrong one is the more useful error than a missing secret.
+        // After all other arguments were checked: a wrong one is the more useful error than a
+        // missing secret.
         let codec = self.layout.layout.codec(&self.secret)?;
         let id = codec
             .compose_at(time, node_id, sequence)

@@ -120,9 +120,11 @@ impl ValueEnum for Format {
 
 /// Write ids in another form
 ///
-/// Prints a line for each id. The first line that is no id ends it, a blank one too, except at the end of the input.
+/// Prints a line for each id. The first line that is no id ends it, a blank one too, except at the
+/// end of the input.
 ///
-/// With --column it reads a table in CSV, TSV or JSON lines, and prints it with the ids converted in their place.
+/// With --column it reads a table in CSV, TSV or JSON lines, and prints it with the ids converted
+/// in their place.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -141,7 +143,8 @@ pub(crate) struct ConvertArgs {
     /// How to write them
     #[arg(long, value_enum, value_name = "FORM")]
     to: TextFormat,
-    /// Refuse ids that this layout does not have, before they are encrypted or after they are decrypted
+    /// Refuse ids that this layout does not have, before they are encrypted or after they are
+    /// decrypted
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<LayoutChoice>,
     /// Encrypt plain ids under the secret
@@ -256,7 +259,8 @@ impl Conversion {
         // The check is of plain ids, whichever side they are on: encrypted ones have all bits.
         let plain = if self.decrypts { to } else { from.id };
         match &self.layout {
-            // Taking apart ignores bits outside the fields, so what does not come together again had some.
+            // Taking apart ignores bits outside the fields, so what does not come together again
+            // had some.
             Some(codec) if codec.compose(codec.inspect(plain)) != Ok(plain) => {
                 let mut text = String::new();
                 from.append(from.id, self.from, &mut text);

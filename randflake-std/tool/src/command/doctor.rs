@@ -28,9 +28,10 @@ use crate::{store, wait};
 
 /// Check what `generate` needs, and say what is wrong
 ///
-/// Prints a line for each check, with what the lease store says of its own settings, and fails if one
-/// finds a problem. A caution names a condition that cannot be checked from here. It makes nothing: no secret, no lease
-/// store and no namespace. Where the namespace is there, it leases a node id for a moment to see that this works.
+/// Prints a line for each check, with what the lease store says of its own settings, and fails if
+/// one finds a problem. A caution names a condition that cannot be checked from here. It makes
+/// nothing: no secret, no lease store and no namespace. Where the namespace is there, it leases a
+/// node id for a moment to see that this works.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -201,7 +202,8 @@ fn directory() -> Result<String, Failure> {
     Ok(format!("{shown}, mode {mode:04o}"))
 }
 
-/// Checks where the secret comes from, that it can be read, and that others who have it lease in the same store.
+/// Checks where the secret comes from, that it can be read, and that others who have it lease in
+/// the same store.
 fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<Finding, Failure> {
     const CHECK: &str = "secret";
     let source = secret.source()?;
@@ -291,7 +293,8 @@ fn equal_ids(
     let caution = |value, sentence| CheckResult::of_store(Finding::caution(CHECK, value, sentence));
     let look = || {
         let stored = args.store().stored()?;
-        // The stored one, as the secret may not be known here; a namespace that is not there yet gets that of the options.
+        // The stored one, as the secret may not be known here; a namespace that is not there yet
+        // gets that of the options.
         let key_check = stored
             .iter()
             .find(|other| other.name() == namespace.name())

@@ -17,8 +17,8 @@ use randflake_common::form::GivenId;
 
 /// Show who issued ids: time, node id, and who held its lease then
 ///
-/// Leases are kept for 400 days after their end. One id on the command line is shown with a line for each field,
-/// several or those from standard input with a line for each id.
+/// Leases are kept for 400 days after their end. One id on the command line is shown with a line
+/// for each field, several or those from standard input with a line for each id.
 ///
 /// When an insert fails on a duplicate key, the verdict says why:
 ///   held       the id was issued, once: the same row was written twice, by a retry or a replay
@@ -27,10 +27,12 @@ use randflake_common::form::GivenId;
 ///   ahead      the same: its time has not come
 ///   unknown    the store has no lease from that time any more; it says why
 ///
-/// Of an id on the command line a few records are read, and its lease is compared with its hash. Of ids from standard input
-/// the whole histories of their node ids are read, and each lease is compared with its hash.
+/// Of an id on the command line a few records are read, and its lease is compared with its hash. Of
+/// ids from standard input the whole histories of their node ids are read, and each lease is
+/// compared with its hash.
 ///
-/// One random number in many decodes to a lease that somebody held, so `held` is likely, not proven.
+/// One random number in many decodes to a lease that somebody held, so `held` is likely, not
+/// proven.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -89,8 +91,9 @@ impl ExplainArgs {
 
 /// Source of explanations: the store, and the histories read so far.
 ///
-/// For ids on the command line the store searches its history for one lease. For many ids that would be a search each, so
-/// the whole history of each node id is read once, which also checks all of its hashes.
+/// For ids on the command line the store searches its history for one lease. For many ids that
+/// would be a search each, so the whole history of each node id is read once, which also checks all
+/// of its hashes.
 struct LeaseSource {
     store: LeaseStore,
     /// The whole histories of node ids, where many ids are explained.
@@ -115,7 +118,8 @@ impl LeaseSource {
         }
     }
 
-    /// Explains who held a node id, and returns the time of the store's clock that this was true at.
+    /// Explains who held a node id, and returns the time of the store's clock that this was true
+    /// at.
     fn explain(&mut self, parts: Parts) -> Result<(Explanation, Duration), StoreError> {
         let histories = self.histories.as_ref();
         if let Some(history) = histories.and_then(|histories| histories.of(parts.node_id)) {
@@ -156,7 +160,8 @@ struct Histories {
 }
 
 impl Histories {
-    /// Reads the histories of the node ids of some ids that were not read yet. From many node ids on, those of all.
+    /// Reads the histories of the node ids of some ids that were not read yet. From many node ids
+    /// on, those of all.
     fn read(&mut self, store: &mut LeaseStore, parts: &[Parts]) -> Result<(), StoreError> {
         const MANY: usize = 64;
         for parts in parts {
@@ -164,7 +169,8 @@ impl Histories {
             if self.of(node_id).is_some() {
                 continue;
             }
-            // A read takes as long as a round trip, so from here on one large read is faster than many.
+            // A read takes as long as a round trip, so from here on one large read is faster than
+            // many.
             if self.by_node_id.len() >= MANY {
                 self.all = Some(store.history().read(0..=u32::MAX)?);
                 return Ok(());

@@ -21,12 +21,15 @@ use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 use crate::wait::WaitArgs;
 
-/// Longest wait for an id before it is a failure: a used up second passes sooner, and a lost lease is replaced sooner.
+/// Longest wait for an id before it is a failure: a used up second passes sooner, and a lost lease
+/// is replaced sooner.
 pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a lease lasts, as asked for or by default; refused if that is longer than the namespace allows.
+/// How long a lease lasts, as asked for or by default; refused if that is longer than the namespace
+/// allows.
 ///
-/// The builder refuses it as well, but only after a secret was made, and it does not know the option that allows it.
+/// The builder refuses it as well, but only after a secret was made, and it does not know the
+/// option that allows it.
 pub(crate) fn ttl(asked: Option<Duration>, namespace: &Namespace) -> Result<Duration, Failure> {
     // A handle renews after a third of the TTL, which must be a tick at least.
     let shortest = Duration::from_millis(namespace.spec().tick_ms().saturating_mul(3));
@@ -41,7 +44,8 @@ pub(crate) fn ttl(asked: Option<Duration>, namespace: &Namespace) -> Result<Dura
     Ok(ttl)
 }
 
-/// Says of leases that were not released that they end by themselves: what was issued is good all the same.
+/// Says of leases that were not released that they end by themselves: what was issued is good all
+/// the same.
 pub(crate) fn say_unless_released(closed: Result<(), StoreError>) {
     if let Err(error) = closed {
         say(&format!(
@@ -52,14 +56,15 @@ pub(crate) fn say_unless_released(closed: Result<(), StoreError>) {
 
 /// Most node ids that a run leases unless asked for more.
 ///
-/// They issue 8 million ids a second, more than any pipe takes, and are one in two thousand of the namespace.
+/// They issue 8 million ids a second, more than any pipe takes, and are one in two thousand of the
+/// namespace.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
 
 /// Make new ids
 ///
-/// The ids are unique under one secret and namespace: over restarts, over all processes at once, and
-/// when one is killed. Node ids are leased from the store for the run and released at its end, and by
-/// Ctrl-C or SIGTERM; those of a killed run are free again within a minute.
+/// The ids are unique under one secret and namespace: over restarts, over all processes at once,
+/// and when one is killed. Node ids are leased from the store for the run and released at its end,
+/// and by Ctrl-C or SIGTERM; those of a killed run are free again within a minute.
 ///
 /// The first run makes the secret if none is given; plain layouts need none.
 #[derive(Debug, clap::Args)]
@@ -76,8 +81,8 @@ Examples:
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
     issue: IssueArgs,
-    /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
-    /// as issue all in a second, at most 64]
+    /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout
+    /// [default: as many as issue all in a second, at most 64]
     ///
     /// A range, such as 1..=8, follows the load: for a reader that takes many ids now and then.
     #[arg(
@@ -94,7 +99,8 @@ pub(crate) struct GenerateArgs {
     node_id: Option<String>,
     /// How long a lease lasts unless it is renewed [default: 1m]
     ///
-    /// Ids go on for as long without the store, and the node ids of a killed run stay taken for as long.
+    /// Ids go on for as long without the store, and the node ids of a killed run stay taken for as
+    /// long.
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
     /// What the leases call this process [default: host and process id]
@@ -151,7 +157,8 @@ impl GenerateArgs {
         if let Some(note) = &note {
             say(note);
         }
-        // From here on leases are held. The watcher closes its own clone, as the loop below may be waiting in a write.
+        // From here on leases are held. The watcher closes its own clone, as the loop below may be
+        // waiting in a write.
         let closing = handle.clone();
         interrupt.on_signal(move || say_unless_released(closing.close()));
         let printed = self.print(&handle, &interrupt);
@@ -194,7 +201,8 @@ impl GenerateArgs {
         let mut progress = Progress::new(self.issue.count);
         let mut fields = FieldsWriter::new(handle.codec(), Shape::Json);
         let format = self.issue.format.or(TextFormat::Text);
-        // Blocks are short enough that a signal is noticed at once, and long enough that the cipher works on many at once.
+        // Blocks are short enough that a signal is noticed at once, and long enough that the cipher
+        // works on many at once.
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
         while done < self.issue.count {
@@ -208,7 +216,8 @@ impl GenerateArgs {
         Ok(out.flush()?)
     }
 
-    /// Fills `ids` from the front, and returns how many were made. Before it waits, the reader gets all that was made so far.
+    /// Fills `ids` from the front, and returns how many were made. Before it waits, the reader gets
+    /// all that was made so far.
     fn next(
         &self,
         handle: &Handle<LayoutSpec, Option<Cipher>>,

@@ -21,11 +21,12 @@ use crate::output::stdout;
 
 /// Show how evenly ids are spread: over all numbers of 64 bits, or over shards
 ///
-/// Histogram the ids from standard input, one on each line, or with -n a sample of a layout: one id in each of the last N
-/// ticks, of one node id, under a secret of its own. A sample takes no lease and is not shown.
+/// Histogram the ids from standard input, one on each line, or with -n a sample of a layout: one id
+/// in each of the last N ticks, of one node id, under a secret of its own. A sample takes no lease
+/// and is not shown.
 ///
-/// Draws a bar for each part, and tests by chi-square whether the counts are those of random numbers: p is how often
-/// random numbers are spread as unevenly or more.
+/// Draws a bar for each part, and tests by chi-square whether the counts are those of random
+/// numbers: p is how often random numbers are spread as unevenly or more.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -290,12 +291,13 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// How often a chi-square of so many degrees of freedom is as large as this or larger: the upper tail of its
-/// distribution, `Q(k/2, x/2)`, the regularized incomplete gamma function.
+/// How often a chi-square of so many degrees of freedom is as large as this or larger: the upper
+/// tail of its distribution, `Q(k/2, x/2)`, the regularized incomplete gamma function.
 ///
-/// For halves of whole numbers it is a finite sum: `Q(a + 1, x) = Q(a, x) + x^a e^-x / Γ(a + 1)`, from `Q(1, x) = e^-x`
-/// or `Q(1/2, x) = erfc(√x)` on (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.4.4 and 26.4.5). All terms are
-/// positive, so nothing is lost; they are added by their logarithms, so none is too small to begin with.
+/// For halves of whole numbers it is a finite sum: `Q(a + 1, x) = Q(a, x) + x^a e^-x / Γ(a + 1)`,
+/// from `Q(1, x) = e^-x` or `Q(1/2, x) = erfc(√x)` on (Abramowitz and Stegun, Handbook of
+/// Mathematical Functions, 26.4.4 and 26.4.5). All terms are positive, so nothing is lost; they are
+/// added by their logarithms, so none is too small to begin with.
 fn chi_square_p(chi_square: f64, degrees_of_freedom: u32) -> f64 {
     let x = chi_square / 2.0;
     if x <= 0.0 || degrees_of_freedom == 0 {
@@ -411,7 +413,8 @@ fn draw(counts: &Histogram) -> String {
         counts.most(),
         LEFT - 6.0,
     );
-    // A name is wider than a bar: in the middle of the first or the last one it would leave the picture.
+    // A name is wider than a bar: in the middle of the first or the last one it would leave the
+    // picture.
     let middle_bar = LEFT + step * (float(parts as u64 / 2) + 0.45);
     for (part, x, anchor) in [
         (0, LEFT, "start"),
@@ -469,7 +472,8 @@ mod tests {
         }
     }
 
-    /// Of the tables of the chi-square distribution: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.4.
+    /// Of the tables of the chi-square distribution: NIST/SEMATECH e-Handbook of Statistical
+    /// Methods, 1.3.6.7.4.
     #[test]
     fn p_is_that_of_the_tables() {
         for (chi_square, degrees_of_freedom, p) in [

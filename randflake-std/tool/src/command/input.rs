@@ -48,11 +48,12 @@ impl IdArgs {
     }
 }
 
-/// Reads ids and hands blocks of them on: those given, or when there are none, those on the lines of standard
-/// input.
+/// Reads ids and hands blocks of them on: those given, or when there are none, those on the lines
+/// of standard input.
 ///
-/// Nothing is handed on unless all of those given can be read. Standard input may be endless, so the lines
-/// that were read are handed on before more are, and all before the first that cannot be read.
+/// Nothing is handed on unless all of those given can be read. Standard input may be endless, so
+/// the lines that were read are handed on before more are, and all before the first that cannot be
+/// read.
 pub(crate) fn for_each_block(
     given: &[String],
     mut rounded: Rounded,
@@ -136,7 +137,8 @@ fn for_each_input_block(
     each(&ids)
 }
 
-/// Reads the id on a line or in a cell, without the white space around it. `None` if there is nothing else.
+/// Reads the id on a line or in a cell, without the white space around it. `None` if there is
+/// nothing else.
 pub(crate) fn read_text(form: TextFormat, line: &[u8]) -> Result<Option<GivenId>, String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.len() > LONGEST_LINE {
@@ -167,8 +169,8 @@ const DELAY: Duration = Duration::from_secs(1);
 const DRAWS_PER_SECOND: u8 = 5;
 const TEMPLATE: &str = "{bar:40} {human_pos} of {human_len} ids, {elapsed}, {rate}/s, {eta} left";
 
-/// A bar on standard error, after a second. Only if that is a terminal and standard output is not: there the ids themselves
-/// are seen.
+/// A bar on standard error, after a second. Only if that is a terminal and standard output is not:
+/// there the ids themselves are seen.
 #[derive(Debug)]
 pub(crate) struct Progress {
     total: u64,

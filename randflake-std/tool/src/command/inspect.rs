@@ -22,7 +22,8 @@ use crate::secret::SecretArgs;
 /// How the fields of an id are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// An object on a line. Numbers over 53 bits are strings, because not every JSON reader keeps them.
+    /// An object on a line. Numbers over 53 bits are strings, because not every JSON reader keeps
+    /// them.
     Json,
     /// A line for each field.
     Block,
@@ -81,8 +82,8 @@ impl<'a> FieldsWriter<'a> {
             let TickFields { shown, doubt, .. } = &self.tick_fields;
             let (text, int, sequence) = (id.to_text(), id.to_i64(), parts.sequence);
             let prefix = given.prefix.as_deref();
-            // Not by `serde_json`: the shapes share the fields of a tick, and none has text to escape. Writing to a string
-            // never fails.
+            // Not by `serde_json`: the shapes share the fields of a tick, and none has text to
+            // escape. Writing to a string never fails.
             _ = match self.shape {
                 Shape::Json => {
                     let bits = self.bits.as_ref().map(|bits| bits.member(raw));
@@ -209,11 +210,12 @@ fn seconds_in_ticks(unix_ms: u64, tick_ms: u64) -> String {
 
 /// Show what ids say: time, node id, sequence
 ///
-/// One id on the command line is shown with a line for each field, several or those from standard input
-/// with a line for each id. The first line that is no id ends it, a blank one too, except at the end of the input.
+/// One id on the command line is shown with a line for each field, several or those from standard
+/// input with a line for each id. The first line that is no id ends it, a blank one too, except at
+/// the end of the input.
 ///
-/// --csv, --tsv and --jsonl print a table instead. With --column they read one, and print it with columns added: nothing
-/// else in a row changes. An empty cell has empty cells beside it.
+/// --csv, --tsv and --jsonl print a table instead. With --column they read one, and print it with
+/// columns added: nothing else in a row changes. An empty cell has empty cells beside it.
 ///
 /// A debugging aid: every number has fields under every secret, so they prove nothing.
 #[derive(Debug, clap::Args)]
@@ -232,7 +234,8 @@ Examples:
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     ids: IdArgs,
-    /// Show the bits of each field, too, as a terminal does with one id; in an object, or with one id
+    /// Show the bits of each field, too, as a terminal does with one id; in an object, or with one
+    /// id
     #[arg(long, conflicts_with = "table")]
     bits: bool,
     #[command(flatten)]
@@ -280,7 +283,8 @@ const COLORS: [AnsiColor; 4] = [
     AnsiColor::Green,
 ];
 
-/// Shows the bits of raw ids: a row for each field, from the highest down, in its place among the 64.
+/// Shows the bits of raw ids: a row for each field, from the highest down, in its place among the
+/// 64.
 struct Bits {
     fields: Vec<(&'static str, Field)>,
     is_coloured: bool,

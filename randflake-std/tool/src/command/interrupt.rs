@@ -11,7 +11,8 @@ use std::thread;
 
 use crate::failure::{Failure, SIGNALLED};
 
-/// Longest time from a signal to the end of the process: the work may be waiting for a reader, or for a store.
+/// Longest time from a signal to the end of the process: the work may be waiting for a reader, or
+/// for a store.
 const GRACE: Duration = Duration::from_secs(3);
 
 type Release = Box<dyn FnOnce() + Send>;
@@ -39,7 +40,8 @@ impl Interrupt {
 
     /// Sets what releases the leases at a signal.
     ///
-    /// It runs at once, in another thread: the work itself may be waiting for a reader that does not read.
+    /// It runs at once, in another thread: the work itself may be waiting for a reader that does
+    /// not read.
     pub(crate) fn on_signal(&self, release: impl FnOnce() + Send + 'static) {
         // Stored before the signal is looked at, and a signal is set before it takes what is
         // stored: one of the two sees the other.
@@ -92,7 +94,8 @@ impl SignalState {
 
     fn end(&self) {
         let release = self.release().take();
-        // No pause misses this: the lock was taken after the signal was set, and a pause looks at the signal under it.
+        // No pause misses this: the lock was taken after the signal was set, and a pause looks at
+        // the signal under it.
         self.signalled.notify_all();
         if let Some(release) = release {
             release();

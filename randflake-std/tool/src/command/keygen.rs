@@ -12,8 +12,9 @@ use crate::secret::SecretArgs;
 
 /// Make a secret: 32 hex digits
 ///
-/// All that make or inspect the same ids need the same secret, and nobody else should have it. It cannot
-/// be changed later: ids made under another secret are other ids, so give those another namespace.
+/// All that make or inspect the same ids need the same secret, and nobody else should have it. It
+/// cannot be changed later: ids made under another secret are other ids, so give those another
+/// namespace.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,9 +31,11 @@ pub(crate) struct KeygenArgs {
     /// Two namespaces under one secret give equal ids, so each needs its own.
     #[arg(long, value_name = "NAMESPACE")]
     derive: Option<String>,
-    /// Print the key that ids of 53 bits have under the secret, for what takes a key and no secret: DuckDB, firmware
+    /// Print the key that ids of 53 bits have under the secret, for what takes a key and no secret:
+    /// DuckDB, firmware
     ///
-    /// It is no secret of a namespace: --key-file and RANDFLAKE_KEY take the secret, and derive this themselves.
+    /// It is no secret of a namespace: --key-file and RANDFLAKE_KEY take the secret, and derive
+    /// this themselves.
     #[arg(long)]
     key53: bool,
     #[command(flatten)]
@@ -43,14 +46,15 @@ impl KeygenArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let secret = match &self.derive {
             Some(name) => {
-                // Any text would derive some secret, so at least a name that no namespace can have is refused.
+                // Any text would derive some secret, so at least a name that no namespace can have
+                // is refused.
                 Namespace::new(name, Randflake).map_err(Failure::usage)?;
                 self.from.read()?.derive(name)
             }
             None if self.key53 => self.from.read()?,
             None if self.from.is_given() => {
-                // Without `--derive` a new secret would be made, but a user who names a file means the
-                // one in it.
+                // Without `--derive` a new secret would be made, but a user who names a file means
+                // the one in it.
                 return Err(Failure::usage(
                     "--key-file: only --derive and --key53 take a secret",
                 ));

@@ -1,7 +1,8 @@
 //! The subcommands: their list, a file or folder for each, and helpers that several of them use.
 //!
-//! Each has `Args`, whose doc comments are the help texts, and `run`. It prints through `crate::output` and fails with a
-//! `Failure`; only `generate` and `segment` watch for signals, as only they hold something for longer than a call.
+//! Each has `Args`, whose doc comments are the help texts, and `run`. It prints through
+//! `crate::output` and fails with a `Failure`; only `generate` and `segment` watch for signals, as
+//! only they hold something for longer than a call.
 
 pub(crate) mod compose;
 pub(crate) mod convert;
@@ -85,7 +86,8 @@ pub(crate) mod serve {
 
     #[derive(Debug, Subcommand)]
     pub(crate) enum ServeCommand {
-        // Hidden from the help, but recognised: "unrecognized subcommand" would read like a mistake in the guide.
+        // Hidden from the help, but recognised: "unrecognized subcommand" would read like a mistake
+        // in the guide.
         /// Not in this build
         #[command(hide = true)]
         Serve(Anything),

@@ -1,4 +1,5 @@
-//! Decimal numbers that a floating-point number has passed through: each still reads as an id, of another time and node.
+//! Decimal numbers that a floating-point number has passed through: each still reads as an id, of
+//! another time and node.
 
 use crate::failure::Failure;
 use randflake_common::form::TextFormat;
@@ -6,20 +7,23 @@ use randflake_common::layout::IdEncryption;
 
 /// With 18 digits or more: a spreadsheet keeps 15, a `float64` at most 17.
 const LONG: u64 = 100_000_000_000_000_000;
-/// With 16 digits, the most that ids of 53 bits have: a `float64` keeps all of them, a spreadsheet does not.
+/// With 16 digits, the most that ids of 53 bits have: a `float64` keeps all of them, a spreadsheet
+/// does not.
 const LONG_53: u64 = 1_000_000_000_000_000;
-/// So many cannot all look so by chance: of ids of 64 bits one in some hundred does, of 53 bits one in ten.
+/// So many cannot all look so by chance: of ids of 64 bits one in some hundred does, of 53 bits one
+/// in ten.
 const FEWEST: u64 = 8;
 /// Fewer 53-bit ids than these say nothing.
 const FEWEST_53: u64 = 3;
-/// Bits of the sequence of a Snowflake. Most ids of a service that is seldom asked have the sequence 0, so they end in as
-/// many bits of zero and a `float64` keeps them as they are.
+/// Bits of the sequence of a Snowflake. Most ids of a service that is seldom asked have the
+/// sequence 0, so they end in as many bits of zero and a `float64` keeps them as they are.
 const SEQUENCE_BITS: u32 = 12;
 
 /// The option of commands that read decimal ids.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct RoundedArgs {
-    /// Take decimal ids as they are, although all of them look as if a floating-point number had rounded them
+    /// Take decimal ids as they are, although all of them look as if a floating-point number had
+    /// rounded them
     #[arg(long)]
     not_rounded: bool,
 }
@@ -174,7 +178,8 @@ impl Rounded {
         }
         let is_float = is_float(digits);
         match self.ids {
-            // Plain or encrypted: as a `float64` keeps it, only an encrypted one can have been rounded.
+            // Plain or encrypted: as a `float64` keeps it, only an encrypted one can have been
+            // rounded.
             None if is_float && digits.trailing_zeros() >= SEQUENCE_BITS => Look::Neither,
             // Of plain ids many end in bits of zero, and some of these also in zeros in decimal.
             Some(IdEncryption::Plain) if is_float => Look::Neither,
@@ -184,7 +189,8 @@ impl Rounded {
     }
 }
 
-/// Whether the 53 bits of a `float64` have all of a number, as programs print that convert to integers (pandas, numpy).
+/// Whether the 53 bits of a `float64` have all of a number, as programs print that convert to
+/// integers (pandas, numpy).
 fn is_float(number: u64) -> bool {
     u64::BITS - number.leading_zeros() - number.trailing_zeros() <= f64::MANTISSA_DIGITS
 }

@@ -25,12 +25,12 @@ use crate::wait::{WaitArgs, wait_for_sign};
 
 /// Issue sequential numbers: 1, 2, 3 and so on
 ///
-/// The numbers are unique within a namespace, over restarts and all processes at once, and no clock is
-/// needed. The store counts them; a run that is killed leaves a gap of at most 65536. A new counter is begun
-/// once, with init: one that is not there may have been lost.
+/// The numbers are unique within a namespace, over restarts and all processes at once, and no clock
+/// is needed. The store counts them; a run that is killed leaves a gap of at most 65536. A new
+/// counter is begun once, with init: one that is not there may have been lost.
 ///
-/// A counter may begin anew each day (init --daily), or count in steps (init --from 2 --step 5). It then does so for every
-/// client; one that says something else is refused.
+/// A counter may begin anew each day (init --daily), or count in steps (init --from 2 --step 5). It
+/// then does so for every client; one that says something else is refused.
 ///
 /// Unlike ids they tell how many there are and in which order they were made, unless --encrypt.
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,8 @@ pub(crate) struct TermsArgs {
     /// Begin at this number [default: 1]
     #[arg(long, value_name = "N", value_parser = within::<u64>(1..=MAX_NUMBER), allow_negative_numbers = true)]
     from: Option<u64>,
-    /// Count in steps of this size, so that counters with other first numbers share none [default: 1]
+    /// Count in steps of this size, so that counters with other first numbers share none [default:
+    /// 1]
     #[arg(long, value_name = "N", value_parser = within::<u64>(1..=MAX_NUMBER), allow_negative_numbers = true)]
     step: Option<u64>,
     /// Begin at 1 each day: 20261128-000123
@@ -96,7 +97,8 @@ pub(crate) struct TermsArgs {
     /// Begin at 1 each year: 2026-000123
     #[arg(long, conflicts_with_all = ["from", "step", "daily", "monthly"])]
     yearly: bool,
-    /// Digits behind the date; when they are used up, nothing is issued until the next date [default: 6]
+    /// Digits behind the date; when they are used up, nothing is issued until the next date
+    /// [default: 6]
     #[arg(
         long,
         value_name = "N",
@@ -104,8 +106,8 @@ pub(crate) struct TermsArgs {
         allow_negative_numbers = true
     )]
     digits: Option<u8>,
-    /// Whose midnight begins a date: UTC, or hours and minutes ahead of it, such as +05:30 or -03:00, the same all year
-    /// [default: UTC]
+    /// Whose midnight begins a date: UTC, or hours and minutes ahead of it, such as +05:30 or
+    /// -03:00, the same all year [default: UTC]
     #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
     utc_offset: Option<UtcOffset>,
 }
@@ -178,7 +180,8 @@ impl SegmentIssueArgs {
         }
     }
 
-    /// `default`: form of encrypted numbers; plain ones are digits, with their date if they have one.
+    /// `default`: form of encrypted numbers; plain ones are digits, with their date if they have
+    /// one.
     fn print(
         &self,
         default: Option<TextFormat>,
@@ -193,7 +196,8 @@ impl SegmentIssueArgs {
             return Err(self.store.missing_counter()?.into());
         }
         let open = self.store.counter_opener()?;
-        // A run that is ended leaves a gap of at most one segment, so there is nothing to release at a signal.
+        // A run that is ended leaves a gap of at most one segment, so there is nothing to release
+        // at a signal.
         let mut store = self.wait.until(pause, open)?;
         if let Some(terms) = named {
             store.counter().set_terms(terms);
@@ -243,8 +247,8 @@ impl SegmentIssueArgs {
     }
 }
 
-/// Writes numbers as JSON objects. They have no layout and so no fields: `raw` is the number before its encryption, and
-/// `number` the same with its date in front.
+/// Writes numbers as JSON objects. They have no layout and so no fields: `raw` is the number before
+/// its encryption, and `number` the same with its date in front.
 fn write_objects(
     out: &mut BufferedStdout,
     terms: &CounterTerms,
@@ -264,19 +268,22 @@ fn write_objects(
 
 /// Begin a new counter at 1, in steps, or anew each day
 ///
-/// A store that has lost its data looks like a new one, and so does one at a mistyped path or on a volume that is not mounted. A
-/// counter that begins again there repeats its numbers. So nothing is issued before you say that no number ever was. A counter
-/// that is there goes on as it is; one that may have gone back is refused: see resume.
+/// A store that has lost its data looks like a new one, and so does one at a mistyped path or on a
+/// volume that is not mounted. A counter that begins again there repeats its numbers. So nothing is
+/// issued before you say that no number ever was. A counter that is there goes on as it is; one
+/// that may have gone back is refused: see resume.
 ///
-/// It waits for processes that have numbers from before: 33 s on a server, 2 s in a file. One that reaches the store compares its
-/// counter in that time, notices the loss, and says so in the store; then this is refused. One that is cut off from the store is
-/// not seen: it stops when it reaches the store again, with all others, but numbers may have been issued twice by then.
+/// It waits for processes that have numbers from before: 33 s on a server, 2 s in a file. One that
+/// reaches the store compares its counter in that time, notices the loss, and says so in the store;
+/// then this is refused. One that is cut off from the store is not seen: it stops when it reaches
+/// the store again, with all others, but numbers may have been issued twice by then.
 ///
-/// Run it once, by hand or by the job that sets up the store; never at each start of a service: where the store is lost, it
-/// would begin the counter at 1 again.
+/// Run it once, by hand or by the job that sets up the store; never at each start of a service:
+/// where the store is lost, it would begin the counter at 1 again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SegmentInitArgs {
-    /// Do not wait for processes from before: only where none can be, as on a server that was just installed
+    /// Do not wait for processes from before: only where none can be, as on a server that was just
+    /// installed
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
@@ -343,12 +350,12 @@ impl SegmentInitArgs {
 
 /// Let the counter go on at a number
 ///
-/// For a counter that is to begin elsewhere than at 1, and for a store that was restored, replaced or
-/// deleted: its counter may have gone back, so nothing is issued until you say where to go on. The number
-/// must be above every one that was ever issued, by any process; a gap does no harm.
+/// For a counter that is to begin elsewhere than at 1, and for a store that was restored, replaced
+/// or deleted: its counter may have gone back, so nothing is issued until you say where to go on.
+/// The number must be above every one that was ever issued, by any process; a gap does no harm.
 ///
-/// The counter never goes back by this: if it stands further on, it stays there. One that counts in steps goes on at the next of
-/// its numbers. One that is not there begins as the options say.
+/// The counter never goes back by this: if it stands further on, it stays there. One that counts in
+/// steps goes on at the next of its numbers. One that is not there begins as the options say.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SegmentResumeArgs {
     /// The number to go on at: 1000001, or with its date, 20261128-000124
@@ -427,7 +434,8 @@ struct CounterPosition {
 
 impl SegmentStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        // A counter that is `lost` is shown as well: its number helps to find the one to resume with.
+        // A counter that is `lost` is shown as well: its number helps to find the one to resume
+        // with.
         let counter = if self.store.has_no_store()? {
             None
         } else {

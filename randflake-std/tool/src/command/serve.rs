@@ -38,12 +38,14 @@ impl ServeCommand {
 
 /// Serve ids and leases to clients of Redis and of HTTP
 ///
-/// It leases node ids for itself and issues ids under them, as many as clients ask for, and it leases node ids to clients
-/// that issue ids themselves. Nothing is kept here: any number of servers may use one store.
+/// It leases node ids for itself and issues ids under them, as many as clients ask for, and it
+/// leases node ids to clients that issue ids themselves. Nothing is kept here: any number of
+/// servers may use one store.
 ///
-/// Beyond this machine it listens only with --tokens, which says who may do what: see `randflake token new`. Tokens and
-/// certificates are read again when their files change, and on SIGHUP. SIGTERM and Ctrl-C end it: requests that were
-/// received are answered, and the leases are released.
+/// Beyond this machine it listens only with --tokens, which says who may do what: see `randflake
+/// token new`. Tokens and certificates are read again when their files change, and on SIGHUP.
+/// SIGTERM and Ctrl-C end it: requests that were received are answered, and the leases are
+/// released.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,10 +55,12 @@ Examples:
   randflake serve --http 0.0.0.0:8443 --tokens tokens --tls-cert server.pem --tls-key server.key
   randflake serve --resp 127.0.0.1:6380 --store redis://ids.internal --namespaces namespaces")]
 pub(crate) struct ServeArgs {
-    /// Speak the Redis protocol at this address: ADDRESS:PORT, or systemd for the socket named resp that it passes
+    /// Speak the Redis protocol at this address: ADDRESS:PORT, or systemd for the socket named resp
+    /// that it passes
     #[arg(long, value_name = "ADDRESS")]
     resp: Option<ListenAddress>,
-    /// Speak HTTP at this address: ADDRESS:PORT, or systemd for the socket named http that it passes
+    /// Speak HTTP at this address: ADDRESS:PORT, or systemd for the socket named http that it
+    /// passes
     #[arg(long, value_name = "ADDRESS")]
     http: Option<ListenAddress>,
     #[command(flatten)]
@@ -68,14 +72,16 @@ pub(crate) struct ServeArgs {
     tls: TlsArgs,
     #[command(flatten)]
     ticket_key: TicketKeyArgs,
-    /// How many node ids to lease for each namespace, from the first number up to the second as clients ask for ids;
-    /// each issues 131072 ids a second in the Randflake layout
+    /// How many node ids to lease for each namespace, from the first number up to the second as
+    /// clients ask for ids; each issues 131072 ids a second in the Randflake layout
     #[arg(long, value_name = "K..=K", default_value = "1..=64", value_parser = node_ids)]
     node_ids: RangeInclusive<u32>,
-    /// How many node ids of each namespace are kept for servers: clients of servers are not granted the highest ones; give
-    /// all servers of a store the same number [default: a sixteenth, at most 1024]
+    /// How many node ids of each namespace are kept for servers: clients of servers are not granted
+    /// the highest ones; give all servers of a store the same number [default: a sixteenth, at most
+    /// 1024]
     ///
-    /// It binds clients of `randflake serve` only: a program that opens the store itself may be granted any node id.
+    /// It binds clients of `randflake serve` only: a program that opens the store itself may be
+    /// granted any node id.
     #[arg(long, value_name = "N")]
     reserved_node_ids: Option<u32>,
     /// How long a lease of the server lasts unless it is renewed [default: 1m]
@@ -118,35 +124,37 @@ struct TlsArgs {
 
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct MemoryArgs {
-    /// How much memory clients may make the server hold, in bytes or as 128MiB: requests, answers, and TLS handshakes
+    /// How much memory clients may make the server hold, in bytes or as 128MiB: requests, answers,
+    /// and TLS handshakes
     ///
-    /// An eighth of it is for clients that have not sent a token yet: when that is full, the oldest connection of the
-    /// address that has most of them is closed. The program itself needs up to 64 MiB more, and the C library keeps some
-    /// of what was freed: give a container twice as much.
+    /// An eighth of it is for clients that have not sent a token yet: when that is full, the oldest
+    /// connection of the address that has most of them is closed. The program itself needs up to 64
+    /// MiB more, and the C library keeps some of what was freed: give a container twice as much.
     #[arg(long, value_name = "SIZE", default_value = "128MiB", value_parser = size)]
     memory: usize,
     /// How much of it the connections of one token may hold [default: a quarter]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_per_token: Option<usize>,
-    /// How much of it the connections of one client's address may hold; of IPv6 its network of 64 bits [default: a
-    /// quarter, and no limit for this machine's own 127.0.0.1 and ::1]
+    /// How much of it the connections of one client's address may hold; of IPv6 its network of 64
+    /// bits [default: a quarter, and no limit for this machine's own 127.0.0.1 and ::1]
     ///
-    /// Where clients come through a proxy or a translation of addresses, all have its address: give it as much as
-    /// --memory.
+    /// Where clients come through a proxy or a translation of addresses, all have its address: give
+    /// it as much as --memory.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_per_address: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct ConnectionArgs {
-    /// How many connections with a token may be open at once, of each protocol; or of anybody where none is needed
+    /// How many connections with a token may be open at once, of each protocol; or of anybody where
+    /// none is needed
     #[arg(long, value_name = "N", default_value = "10000", value_parser = within::<u32>(1..=1_000_000))]
     max_connections: u32,
-    /// How many of them one client's address may have; of IPv6 its network of 64 bits [default: a quarter, and no limit
-    /// for this machine's own 127.0.0.1 and ::1]
+    /// How many of them one client's address may have; of IPv6 its network of 64 bits [default: a
+    /// quarter, and no limit for this machine's own 127.0.0.1 and ::1]
     ///
-    /// Where clients come through a proxy or a translation of addresses, all have its address: give it as large a number
-    /// as --max-connections.
+    /// Where clients come through a proxy or a translation of addresses, all have its address: give
+    /// it as large a number as --max-connections.
     #[arg(long, value_name = "N", value_parser = within::<u32>(1..=1_000_000))]
     max_connections_per_address: Option<u32>,
 }
@@ -158,7 +166,8 @@ impl ServeArgs {
                 "--ticket-key-file: devices get their tickets by HTTP alone, so give --http ADDRESS too",
             ));
         }
-        // First what a typing error breaks. The store comes last, because it may have to be waited for.
+        // First what a typing error breaks. The store comes last, because it may have to be waited
+        // for.
         let server = Server::bind(self.options())?;
         server.run(self.served()?)
     }
@@ -260,9 +269,10 @@ fn size(text: &str) -> Result<usize, String> {
 struct NamespaceArgs {
     /// Serve several namespaces: a file with a line for each
     ///
-    /// A line has words with spaces between them: name=NAME, key-file=FILE for the namespace's own secret, and
-    /// layout=LAYOUT unless that is randflake, and max-ttl=TIME if leases may be longer than 1m. A secret that another namespace has takes shared-secret=yes. FILE is looked for beside this file. Empty lines and those that begin
-    /// with # are passed over.
+    /// A line has words with spaces between them: name=NAME, key-file=FILE for the namespace's own
+    /// secret, and layout=LAYOUT unless that is randflake, and max-ttl=TIME if leases may be longer
+    /// than 1m. A secret that another namespace has takes shared-secret=yes. FILE is looked for
+    /// beside this file. Empty lines and those that begin with # are passed over.
     ///
     /// Without it, --namespace, --layout and --key-file describe the one that is served.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["namespace", "key_file", "layout"])]
@@ -383,7 +393,8 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
     Ok(ServedNamespace::new(namespace, cipher, open))
 }
 
-/// Two namespaces under one secret issue equal ids. The store refuses that, too, but only once both have leased.
+/// Two namespaces under one secret issue equal ids. The store refuses that, too, but only once both
+/// have leased.
 fn differs(space: &ServedNamespace, others: &[ServedNamespace]) -> Result<(), String> {
     for other in others {
         // Whichever comes first has the secret's claim.
@@ -431,7 +442,8 @@ mod tests {
         }
     }
 
-    /// A container has room for the budget, and as much again for the program and what the C library keeps.
+    /// A container has room for the budget, and as much again for the program and what the C
+    /// library keeps.
     #[test]
     fn the_manifests_have_room_for_the_budget() {
         for manifest in [

@@ -1,4 +1,5 @@
-//! The command `randflake token`: makes tokens for clients of `randflake serve`, lists, replaces and revokes them.
+//! The command `randflake token`: makes tokens for clients of `randflake serve`, lists, replaces
+//! and revokes them.
 
 use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
@@ -47,9 +48,10 @@ impl TokenArgs {
 
 /// Make a token
 ///
-/// Prints the token, which is shown this once, and the line for the file of `randflake serve --tokens`, which has only
-/// its SHA-256. With --file the line is added to that file, and only the token is printed; with --out the token goes to a
-/// file of its own. A running server reads the file of tokens again within two seconds.
+/// Prints the token, which is shown this once, and the line for the file of `randflake serve
+/// --tokens`, which has only its SHA-256. With --file the line is added to that file, and only the
+/// token is printed; with --out the token goes to a file of its own. A running server reads the
+/// file of tokens again within two seconds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -80,15 +82,15 @@ struct New {
     /// How many leases it may acquire in a second, also at once [default: 50, and 1000 at once]
     #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     leases_per_second: Option<NonZeroU64>,
-    /// How often it may read the store in a second, to explain, list or show what there is; a list counts as one for each
-    /// 100 leases [default: 100, and 1000 at once]
+    /// How often it may read the store in a second, to explain, list or show what there is; a list
+    /// counts as one for each 100 leases [default: 100, and 1000 at once]
     #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     reads_per_second: Option<NonZeroU64>,
     /// When it expires: a date, a time such as 90d from now, or never
     #[arg(long, value_name = "WHEN", default_value = "never", value_parser = expiry)]
     expires: Expiry,
-    /// Which node ids it may lease, as FIRST-LAST: it holds no more at once than these, on all servers together
-    /// [default: all but the servers' own]
+    /// Which node ids it may lease, as FIRST-LAST: it holds no more at once than these, on all
+    /// servers together [default: all but the servers' own]
     #[arg(long, value_name = "FIRST-LAST", value_parser = tokens::node_ids)]
     node_ids: Option<RangeInclusive<u32>>,
     /// Add the line to this file, which is made, for its owner alone, if it is not there
@@ -167,7 +169,8 @@ fn add(path: &Path, line: &TokenLine) -> Result<(), Failure> {
 
 /// Show the tokens of a file: whose they are, what for, and until when
 ///
-/// A token itself is in no file. Its number here is the beginning of its SHA-256, which tells two of one name apart.
+/// A token itself is in no file. Its number here is the beginning of its SHA-256, which tells two
+/// of one name apart.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -236,9 +239,9 @@ impl List {
 
 /// Replace a token by a new one of the same name
 ///
-/// Prints the new token, which is shown this once. It has the rights and quotas of the old one, and both count against the
-/// same quotas. The old one is valid for as long as --keep says: give the new one to all clients before. To end the old one
-/// at once, `token revoke` takes its number.
+/// Prints the new token, which is shown this once. It has the rights and quotas of the old one, and
+/// both count against the same quotas. The old one is valid for as long as --keep says: give the
+/// new one to all clients before. To end the old one at once, `token revoke` takes its number.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -254,7 +257,8 @@ struct Rotate {
     /// How long the old one stays valid: seconds, or a time such as 1h or 7d
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = date::duration)]
     keep: Duration,
-    /// When the new one expires: a date, a time such as 90d from now, or never [default: never, if the old one does not]
+    /// When the new one expires: a date, a time such as 90d from now, or never [default: never, if
+    /// the old one does not]
     #[arg(long, value_name = "WHEN", value_parser = expiry)]
     expires: Option<Expiry>,
     #[command(flatten)]
@@ -315,8 +319,9 @@ impl Rotate {
 
 /// Revoke a token
 ///
-/// Removes the lines of a name from the file. A running server reads it again within two seconds; connections that have sent
-/// the token get no more. Leases that the token has acquired stay until they expire: nobody can renew them.
+/// Removes the lines of a name from the file. A running server reads it again within two seconds;
+/// connections that have sent the token get no more. Leases that the token has acquired stay until
+/// they expire: nobody can renew them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -431,7 +436,8 @@ struct TokenOutput {
 }
 
 impl TokenOutput {
-    /// Hands out a token that `record` puts where the server finds it. If one of the two fails, there is neither.
+    /// Hands out a token that `record` puts where the server finds it. If one of the two fails,
+    /// there is neither.
     fn hand_out(
         &self,
         secret: &TokenSecret,

@@ -27,8 +27,8 @@ use crate::wait::WaitArgs;
 
 /// Make and check tagged UUIDs: ids with a tag that only a holder of the key can make
 ///
-/// They are UUIDs of version 8 for columns of type uuid. Their keys are numbered files in a directory, and a namespace goes on from
-/// one key to the next by `randflake lease next-key`.
+/// They are UUIDs of version 8 for columns of type uuid. Their keys are numbered files in a
+/// directory, and a namespace goes on from one key to the next by `randflake lease next-key`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct UuidArgs {
     #[command(subcommand)]
@@ -52,9 +52,11 @@ impl UuidArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeysArgs {
-    /// Directory of the namespace's keys: 1.key to 63.key, each a secret that only its owner may read
+    /// Directory of the namespace's keys: 1.key to 63.key, each a secret that only its owner may
+    /// read
     ///
-    /// `randflake keygen --out DIRECTORY/1.key` makes the first one. A key whose file was removed is retired.
+    /// `randflake keygen --out DIRECTORY/1.key` makes the first one. A key whose file was removed
+    /// is retired.
     #[arg(long, value_name = "DIRECTORY", env = "RANDFLAKE_KEYS")]
     keys: PathBuf,
 }
@@ -83,8 +85,9 @@ pub(crate) fn secret(keys: &TagSecrets, number: KeyNumber) -> Result<Secret, Fai
 
 /// Make new tagged UUIDs, one on each line
 ///
-/// The namespace issues under one key number at a time. One that is not there yet begins with the highest number of the directory.
-/// UUIDs are unique over all keys; the 64 bits of id in them are not, so store the whole UUID.
+/// The namespace issues under one key number at a time. One that is not there yet begins with the
+/// highest number of the directory. UUIDs are unique over all keys; the 64 bits of id in them are
+/// not, so store the whole UUID.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -129,7 +132,8 @@ impl UuidGenerateArgs {
         let ttl = generate::ttl(self.ttl, &namespace)?;
         let secrets = self.keys.read(namespace.name())?;
         let note = self.store.store().note_of_local_leases(&namespace)?;
-        // Before the first lease: a signal between the grant and the watch would leave it to expire.
+        // Before the first lease: a signal between the grant and the watch would leave it to
+        // expire.
         let interrupt = Interrupt::watch()?;
         let open = Arc::new(self.store.opener(namespace)?);
         // The builder could wait by itself, but not so that a signal ends it.
@@ -171,7 +175,8 @@ impl UuidGenerateArgs {
                 let limit = self.wait.limit().max(WAIT_LIMIT);
                 let waited = handle.generate_wait(limit);
                 waited.map_err(|error| {
-                    // "The lease has expired" does not say why it was not renewed; what the store said last does.
+                    // "The lease has expired" does not say why it was not renewed; what the store
+                    // said last does.
                     let store = handle.lease().last_error.map(|error| format!("; {error}"));
                     Failure::failed(format!("{error}{}", store.unwrap_or_default()))
                 })?
@@ -182,10 +187,12 @@ impl UuidGenerateArgs {
     }
 }
 
-/// Say whether UUIDs were made by a holder of a key, and what they say: key number, id, time, node id, sequence
+/// Say whether UUIDs were made by a holder of a key, and what they say: key number, id, time, node
+/// id, sequence
 ///
-/// A UUID that was made up, one without a tag, and one of an unknown or retired key are refused, and the exit status is 1. A copied
-/// UUID passes, so this is no permission to do anything. Without arguments UUIDs are read from standard input, one on each line.
+/// A UUID that was made up, one without a tag, and one of an unknown or retired key are refused,
+/// and the exit status is 1. A copied UUID passes, so this is no permission to do anything. Without
+/// arguments UUIDs are read from standard input, one on each line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,5 @@
-//! A lease store that was made a minute ago: a new one waits before it grants, and the tool says that it made it.
+//! A lease store that was made a minute ago: a new one waits before it grants, and the tool says
+//! that it made it.
 
 use core::time::Duration;
 use std::fs::DirBuilder;

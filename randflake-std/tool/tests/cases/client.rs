@@ -1,4 +1,5 @@
-//! Clients of `randflake serve` for transcripts: the program of these tests, with `--http` or `--resp`.
+//! Clients of `randflake serve` for transcripts: the program of these tests, with `--http` or
+//! `--resp`.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -33,10 +34,12 @@ fn standard_input() -> Vec<u8> {
     bytes
 }
 
-/// Sends a request of the server at `$HTTP`, and prints the status and the body, or what a problem says.
+/// Sends a request of the server at `$HTTP`, and prints the status and the body, or what a problem
+/// says.
 ///
-/// Words: `-t TOKEN`, `-H HEADER`, `-d JSON`, `-s` for the status alone, `-o` for the bytes of the body alone,
-/// `-i NAME` for a header of the answer; then a method and a target. Without those, standard input is the request.
+/// Words: `-t TOKEN`, `-H HEADER`, `-d JSON`, `-s` for the status alone, `-o` for the bytes of the
+/// body alone, `-i NAME` for a header of the answer; then a method and a target. Without those,
+/// standard input is the request.
 pub(crate) fn http(mut words: &[&str]) {
     let address = env::var("HTTP").unwrap();
     let (mut head, mut body, mut shown) = (String::new(), String::new(), Vec::new());
@@ -117,8 +120,9 @@ fn show(text: impl AsRef<[u8]>) {
 
 /// Sends commands to the server at `$RESP`, and prints their replies.
 ///
-/// Words: `-t TOKEN`; then a command. Without one, each line of standard input is a command of words, on one connection.
-/// With `-r`, standard input is sent as it is, and what comes until the server closes is printed with escapes.
+/// Words: `-t TOKEN`; then a command. Without one, each line of standard input is a command of
+/// words, on one connection. With `-r`, standard input is sent as it is, and what comes until the
+/// server closes is printed with escapes.
 pub(crate) fn resp(mut words: &[&str]) {
     if words == ["-r"] {
         let stream = connect("RESP");

@@ -1,5 +1,5 @@
-//! Transcripts of the command line, and of clients of `randflake serve`: see `runner.rs`. The program of these tests is also
-//! what a shell lacks: a client of the server, of SQLite, of locks.
+//! Transcripts of the command line, and of clients of `randflake serve`: see `runner.rs`. The
+//! program of these tests is also what a shell lacks: a client of the server, of SQLite, of locks.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,11 +1,13 @@
-//! Runs the sections of Markdown files as shell sessions, and compares what they give with what stands there.
+//! Runs the sections of Markdown files as shell sessions, and compares what they give with what
+//! stands there.
 //!
-//! Each `## section` is a test. Its ```` ```console ```` blocks are run by one shell, in a home of its own that has
-//! a lease store, and must give the text that stands below each `$ command` (which goes on in lines that begin with
-//! `> `): standard output, standard error behind `! `, and `? STATUS` if that is not 0. `(no-eol)` ends an output
-//! without a line feed. `[..]` stands for any text in a line, `...` for any lines, `[HOME]` for the home.
-//! A ```` ```sh ```` block before the first section is run at the beginning of each, after the prelude.
-//! `CASES=overwrite` writes what was given to the files, where it is not what stands there.
+//! Each `## section` is a test. Its ```` ```console ```` blocks are run by one shell, in a home of
+//! its own that has a lease store, and must give the text that stands below each `$ command` (which
+//! goes on in lines that begin with `> `): standard output, standard error behind `! `, and `?
+//! STATUS` if that is not 0. `(no-eol)` ends an output without a line feed. `[..]` stands for any
+//! text in a line, `...` for any lines, `[HOME]` for the home. A ```` ```sh ```` block before the
+//! first section is run at the beginning of each, after the prelude. `CASES=overwrite` writes what
+//! was given to the files, where it is not what stands there.
 
 use core::any::Any;
 use core::fmt::Write as _;
@@ -33,7 +35,8 @@ pub(crate) struct Folder {
     pub(crate) prelude: &'static str,
     /// Whether the sections of a topic can be run by this build.
     pub(crate) is_run: fn(topic: &str) -> bool,
-    /// Starts what the sections of a topic need, and tells the shell where it is. The result is dropped after the section.
+    /// Starts what the sections of a topic need, and tells the shell where it is. The result is
+    /// dropped after the section.
     pub(crate) start: fn(topic: &str, shell: &mut Command) -> Box<dyn Any>,
 }
 

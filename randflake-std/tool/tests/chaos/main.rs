@@ -1,8 +1,10 @@
-//! A fleet on one store: three servers, four processes of Python that issue under the servers' leases, two of Rust on the
-//! store itself, and two clients that get ids over the Redis protocol. They are killed and suspended, so are the servers,
-//! one and all of them, and the engine. No id of any repeats, all go on, and the history says of each id who issued it.
+//! A fleet on one store: three servers, four processes of Python that issue under the servers'
+//! leases, two of Rust on the store itself, and two clients that get ids over the Redis protocol.
+//! They are killed and suspended, so are the servers, one and all of them, and the engine. No id of
+//! any repeats, all go on, and the history says of each id who issued it.
 //!
-//! How long it took until all went on is printed, beside the TTL. It is no part of the verdict: a busy machine is slow.
+//! How long it took until all went on is printed, beside the TTL. It is no part of the verdict: a
+//! busy machine is slow.
 
 #![cfg(unix)]
 #![expect(

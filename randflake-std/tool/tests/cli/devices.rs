@@ -1,4 +1,5 @@
-//! Devices: images, grants and tickets that the tool makes, and dumps that it reads, as firmware does.
+//! Devices: images, grants and tickets that the tool makes, and dumps that it reads, as firmware
+//! does.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -122,20 +123,8 @@ fn no_page_keeps_an_older_record() {
 fn a_grant_and_its_key_are_where_firmware_reads_them() {
     let user = User::new();
     let out = user.argument("42.hex");
-    let grant = [
-        "--horizon-at",
-        "0x101fe000",
-        "--grant-at",
-        "0x101fd000",
-        "--node-id",
-        "42",
-        "--from",
-        "2026-11-22",
-        "--until",
-        "2036-11-22",
-        "--out",
-        &out,
-    ];
+    let fixed = "--horizon-at 0x101fe000 --grant-at 0x101fd000 --node-id 42 --from 2026-11-22 --until 2036-11-22 --out";
+    let grant = [&words(fixed)[..], &[&out]].concat();
     user.write_key("devices.key", KEY);
     user.run(&[BASE, &grant, &KEYED].concat()).ok();
     let memory = memory_of(&out);
@@ -171,7 +160,8 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
     assert_eq!(bytes(&memory, 0x101f_d010, 16), [0xff; 16]);
 }
 
-/// A device of 53-bit ids has the key that follows from the secret, and a grant that firmware of 64 bits refuses.
+/// A device of 53-bit ids has the key that follows from the secret, and a grant that firmware of 64
+/// bits refuses.
 #[test]
 fn grants_of_53_bit_ids_have_their_version_and_key() {
     let user = User::new();

@@ -1,4 +1,5 @@
-//! The command line tool as its users meet it: the real binary, with a home of its own for each test.
+//! The command line tool as its users meet it: the real binary, with a home of its own for each
+//! test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -61,8 +61,8 @@ fn a_dead_holder_of_equal_name_and_pid_is_released() {
     assert!(told.contains("is free in "), "{told}");
 }
 
-/// A core dump holds the secret, as `/proc/PID/environ` and `/proc/PID/mem` do: the kernel gives out all of them
-/// or none.
+/// A core dump holds the secret, as `/proc/PID/environ` and `/proc/PID/mem` do: the kernel gives
+/// out all of them or none.
 #[test]
 fn a_crash_leaves_no_core_dump() {
     use std::io::Read;

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use randflake_std::Randflake;
@@ -35,8 +36,9 @@ fn a_holder_s_name_cannot_forge_the_list() {
     const NAME: &str = "x\n7       2026-01-01T00:00:00Z  \u{1b}[2J\u{9b}2J\u{202e}\r\u{7f}";
     let user = User::new();
     user.run_keyed(&["generate"]).ok();
-    let mut endless = user.endless(&[]);
-    endless.read(1);
+    let mut endless = user.start(&["generate", "-n", "1000000000"]);
+    let mut ids = BufReader::new(endless.stdout.take().unwrap());
+    ids.read_line(&mut String::new()).unwrap();
     name_holders(&user.state("leases.db"), NAME);
     let list = user.run(&["lease", "list", "--all"]).ok();
     let rows = user
@@ -57,7 +59,8 @@ fn a_holder_s_name_cannot_forge_the_list() {
             |c: char| c == '\n' || c.escape_debug().count() == 1 || "'\"\\".contains(c);
         assert!(shown.chars().all(is_visible), "{shown:?}");
     }
-    endless.kill();
+    endless.kill().unwrap();
+    endless.wait().unwrap();
 }
 
 #[test]

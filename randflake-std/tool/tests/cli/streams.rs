@@ -1,4 +1,5 @@
-//! Long inputs and outputs, which go in pieces: nothing is lost, doubled or split between them. And ids that were rounded
+//! Long inputs and outputs, which go in pieces: nothing is lost, doubled or split between them. And
+//! ids that were rounded
 
 use core::fmt::Write as _;
 use std::io::Write as _;
@@ -96,7 +97,8 @@ fn objects_are_those_of_a_json_library_byte_for_byte() {
     }
 }
 
-/// Rows of all lengths, so that blocks end in all places of them, and one that is longer than a block.
+/// Rows of all lengths, so that blocks end in all places of them, and one that is longer than a
+/// block.
 #[test]
 fn long_tables_are_those_of_their_rows() {
     let mut table = String::from("id,note\n");
@@ -156,7 +158,8 @@ fn ids() -> impl Iterator<Item = i64> {
     (1..=100_i64).map(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed()))
 }
 
-/// As JavaScript, jq 1.6 and a SQL engine print a number: the shortest digits that read as the same `float64`.
+/// As JavaScript, jq 1.6 and a SQL engine print a number: the shortest digits that read as the same
+/// `float64`.
 #[expect(
     clippy::cast_precision_loss,
     reason = "what these programs do to an id"

@@ -1,9 +1,9 @@
 //! Somebody who runs the tool, and what it answers.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
@@ -147,42 +147,6 @@ impl User {
             Answer::of(child.wait_with_output().unwrap())
         })
     }
-
-    /// Runs `generate` for more ids than anybody reads, so that it goes on holding its leases.
-    pub(crate) fn endless(&self, arguments: &[&str]) -> Endless {
-        let mut child = self
-            .command(&[&["generate", "-n", "1000000000"], arguments].concat())
-            .env("RANDFLAKE_KEY", KEY)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let ids = BufReader::new(child.stdout.take().unwrap());
-        Endless { child, ids }
-    }
-}
-
-/// A process that issues until nobody reads, or it is killed.
-pub(crate) struct Endless {
-    child: Child,
-    ids: BufReader<ChildStdout>,
-}
-
-impl Endless {
-    /// The next ids. When it returns, leases are held.
-    #[track_caller]
-    pub(crate) fn read(&mut self, count: usize) -> Vec<String> {
-        let lines = self.ids.by_ref().lines();
-        let ids: Vec<_> = lines.take(count).map(Result::unwrap).collect();
-        assert_eq!(ids.len(), count, "it ended early");
-        ids
-    }
-
-    /// Kills the process, as `kill -9` does.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
 }
 
 /// What a run gave.
@@ -202,7 +166,8 @@ impl Answer {
         }
     }
 
-    /// What it printed; it succeeded and said nothing else, but where the leases of a given secret are.
+    /// What it printed; it succeeded and said nothing else, but where the leases of a given secret
+    /// are.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!(

@@ -1,6 +1,6 @@
-//! The commands of `docs/deploy`, as they stand, on a PostgreSQL server: from the secret to an id out of the container that
-//! the Kubernetes manifests describe. Only names of hosts and ports are others, and `kubectl` talks to nobody: what it
-//! would send is kept, and `cluster` reads it.
+//! The commands of `docs/deploy`, as they stand, on a PostgreSQL server: from the secret to an id
+//! out of the container that the Kubernetes manifests describe. Only names of hosts and ports are
+//! others, and `kubectl` talks to nobody: what it would send is kept, and `cluster` reads it.
 
 #![cfg(unix)]
 #![expect(

@@ -1,5 +1,5 @@
-//! `lease init` and `segment init` on real servers: they declare a namespace or a counter new, unless holders from before show
-//! themselves.
+//! `lease init` and `segment init` on real servers: they declare a namespace or a counter new,
+//! unless holders from before show themselves.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -112,7 +112,8 @@ fn nobody_declares_it_by_mistake() {
     assert!(said.contains("fixed when a namespace is created"), "{said}");
 }
 
-/// A counter that is gone looks new; `segment init` waits for processes that have numbers from before, and is refused.
+/// A counter that is gone looks new; `segment init` waits for processes that have numbers from
+/// before, and is refused.
 #[test]
 fn a_live_handle_of_a_counter_is_noticed() {
     let redis = RedisServer::start();
@@ -191,7 +192,8 @@ fn a_missing_counter_is_named_without_the_password() {
     );
 }
 
-/// A copy of a database beside its original: the tool refuses it until a person says that the original is gone.
+/// A copy of a database beside its original: the tool refuses it until a person says that the
+/// original is gone.
 #[test]
 fn a_copied_database_is_declared_moved_by_a_person() {
     let server = PostgresServer::start();

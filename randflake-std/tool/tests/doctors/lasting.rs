@@ -7,8 +7,8 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 
-use crate::complains;
 use crate::user::{User, words};
+use crate::{complains, init};
 
 #[test]
 fn a_mistake_that_lasts_is_not_waited_for() {
@@ -60,9 +60,7 @@ fn a_binary_log_of_statements_is_a_problem() {
     let mut client = mariadb.client(None);
     client.query_drop("CREATE DATABASE ids").unwrap();
     let url = mariadb.url("ids");
-    User::new()
-        .run(&["lease", "init", "--yes", "--no-wait", "--store", &url])
-        .ok();
+    init(&url).ok();
     let set = "SET GLOBAL binlog_format = 'STATEMENT'";
     client.query_drop(set).unwrap();
     let told = User::new().run_keyed(&["doctor", "--store", &url]);

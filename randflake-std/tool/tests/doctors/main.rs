@@ -1,5 +1,5 @@
-//! `randflake doctor` on real servers: it is content where all is well, and else names what is not and what
-//! to do.
+//! `randflake doctor` on real servers: it is content where all is well, and else names what is not
+//! and what to do.
 
 #![cfg(unix)]
 #![expect(
@@ -75,9 +75,14 @@ use harness::redis::RedisServer;
 
 use user::{Answer, User};
 
+/// Declares the namespace of a new store.
+fn init(url: &str) -> Answer {
+    User::new().run(&["lease", "init", "--yes", "--no-wait", "--store", url])
+}
+
 fn doctor(url: &str) -> Answer {
     // Where the server is as it should be, there is a namespace then.
-    User::new().run(&["lease", "init", "--yes", "--no-wait", "--store", url]);
+    init(url);
     User::new().run_keyed(&["doctor", "--store", url])
 }
 
@@ -135,16 +140,7 @@ fn redis() {
         "A new server or file looks like one that has lost its data",
     );
     assert!(told.contains("not made yet by a first generate"), "{told}");
-    let said = User::new()
-        .run(&[
-            "lease",
-            "init",
-            "--yes",
-            "--no-wait",
-            "--store",
-            &redis.url(),
-        ])
-        .ok();
+    let said = init(&redis.url()).ok();
     assert_eq!(said, "the namespace grants leases\n");
     let told = is_content(&redis.url(), &["failover"]);
     assert!(told.contains("yes, appendfsync always"), "{told}");
@@ -220,7 +216,8 @@ fn postgres() {
     complains(&url, "store", &["fsync=off", "turn them on"]);
 }
 
-/// A server that asks for no password is reached with any: what is shown is of the parsed URL alone.
+/// A server that asks for no password is reached with any: what is shown is of the parsed URL
+/// alone.
 #[test]
 fn a_password_that_looks_like_a_path_is_not_shown() {
     let (postgres, cluster) = (PostgresServer::start(), EtcdCluster::start(1));

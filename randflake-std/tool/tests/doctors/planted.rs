@@ -1,5 +1,5 @@
-//! Rows that somebody plants who may only use the store: an administrator's command names them, and runs nothing of
-//! what stands in them.
+//! Rows that somebody plants who may only use the store: an administrator's command names them, and
+//! runs nothing of what stands in them.
 
 use ::postgres::{Client as Postgres, NoTls};
 use harness::etcd::EtcdCluster;
@@ -7,6 +7,7 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 
+use crate::init;
 use crate::user::User;
 
 /// Each as the tool shows it.
@@ -56,9 +57,7 @@ fn look(url: &str, planted: &[&str]) {
 fn a_row_in_postgresql_gives_nobody_a_right() {
     let server = PostgresServer::start();
     let admin = server.url("postgres");
-    User::new()
-        .run(&["lease", "init", "--yes", "--no-wait", "--store", &admin])
-        .ok();
+    init(&admin).ok();
     let mut client = server.client("postgres");
     client
         .batch_execute(
@@ -88,14 +87,7 @@ fn an_owner_of_postgresql_is_only_a_name() {
     let mut client = server.client("postgres");
     client.batch_execute("CREATE ROLE ids_app LOGIN").unwrap();
     let owner = "?owner=x%27%3B%20ALTER%20ROLE%20ids_app%20SUPERUSER%3B%20--";
-    let told = User::new().run(&[
-        "lease",
-        "init",
-        "--yes",
-        "--no-wait",
-        "--store",
-        &format!("{url}{owner}"),
-    ]);
+    let told = init(&format!("{url}{owner}"));
     assert!(told.stderr.is_empty(), "{told:?}");
     let is_superuser = "SELECT rolsuper FROM pg_roles WHERE rolname = 'ids_app'";
     let row = client.query_one(is_superuser, &[]).unwrap();
@@ -114,9 +106,7 @@ fn a_row_in_mariadb_gives_nobody_a_right() {
         client.query_drop(statement).unwrap();
     }
     let admin = server.url("ids");
-    User::new()
-        .run(&["lease", "init", "--yes", "--no-wait", "--store", &admin])
-        .ok();
+    init(&admin).ok();
     let mut app = server.client_as("ids_app", "ids");
     for name in MARIADB {
         let plant = "INSERT INTO randflake_record VALUES (?, 0, 0, 'x', 0)";
@@ -154,9 +144,7 @@ fn hides_nothing(url: &str, planted: &[&str]) {
 fn keys_in_redis_hide_no_namespace() {
     let server = RedisServer::start();
     let url = server.url();
-    User::new()
-        .run(&["lease", "init", "--yes", "--no-wait", "--store", &url])
-        .ok();
+    init(&url).ok();
     for plant in [
         r#"HSET "randflake:{\xff}" namespace x"#,
         r#"SET "randflake:{no hash}" x"#,
@@ -174,10 +162,9 @@ fn keys_in_redis_hide_no_namespace() {
 fn keys_in_etcd_hide_no_namespace() {
     let cluster = EtcdCluster::start(1);
     let url = cluster.url();
-    User::new()
-        .run(&["lease", "init", "--yes", "--no-wait", "--store", &url])
-        .ok();
-    // randflake/-a, randflake/a?/namespace and randflake/default/lease/00000007, with bytes that are no text.
+    init(&url).ok();
+    // randflake/-a, randflake/a?/namespace and randflake/default/lease/00000007, with bytes that
+    // are no text.
     for key in [
         "cmFuZGZsYWtlLy1h",
         "cmFuZGZsYWtlL2H/L25hbWVzcGFjZQ==",

@@ -1,5 +1,5 @@
-//! The commands of `docs/runbook.md` in their order, on a PostgreSQL server that fails under them. Only the wait for holders from
-//! before is left out, half a minute.
+//! The commands of `docs/runbook.md` in their order, on a PostgreSQL server that fails under them.
+//! Only the wait for holders from before is left out, half a minute.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,5 @@
-//! Quotations of the guides, compared with the tool: messages, commands with their options, and figures.
+//! Quotations of the guides, compared with the tool: messages, commands with their options, and
+//! figures.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,22 +25,13 @@ fn root() -> PathBuf {
 }
 
 /// The folders with documents for people.
-const FOLDERS: [&str; 9] = [
-    "",
-    "docs",
-    "docs/deploy",
-    "docs/sql",
-    "randflake-core",
-    "randflake-embedded",
-    "randflake-std",
-    "randflake-std/tool",
-    "sparx64",
-];
+const FOLDERS: &str = ". docs docs/deploy docs/sql randflake-core \
+    randflake-embedded randflake-std randflake-std/tool sparx64";
 
 /// The documents, by their paths.
 fn documents() -> Vec<(PathBuf, String)> {
-    let entries = FOLDERS.map(|folder| fs::read_dir(root().join(folder)).unwrap());
-    let entries = entries.into_iter().flatten();
+    let folders = FOLDERS.split(' ').map(|folder| root().join(folder));
+    let entries = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let documents = paths.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
     let read = |path: PathBuf| (path.clone(), fs::read_to_string(&path).unwrap());
@@ -53,16 +45,11 @@ fn between<'a>(text: &'a str, begin: &'a str, end: char) -> impl Iterator<Item =
 }
 
 /// The front pages: each library's is its README.
-const FRONT_PAGES: [&str; 6] = [
-    "README.md",
-    "sparx64/README.md",
-    "randflake-core/README.md",
-    "randflake-std/README.md",
-    "randflake-std/tool/README.md",
-    "randflake-embedded/README.md",
-];
+const FRONT_PAGES: &str = "README.md sparx64/README.md randflake-core/README.md randflake-std/README.md \
+    randflake-std/tool/README.md randflake-embedded/README.md";
 
-/// The names that hidden lines of an example declare and its visible ones use: who copies it does not have them.
+/// The names that hidden lines of an example declare and its visible ones use: who copies it does
+/// not have them.
 fn undeclared(example: &str) -> Vec<&str> {
     let is_hidden = |line: &&str| line.starts_with("# ");
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -89,7 +76,7 @@ fn undeclared(example: &str) -> Vec<&str> {
 fn examples_of_front_pages_declare_what_they_use() {
     let hidden = "# let (key, b) = f();\n# fn make() {}\n# fn main() {\nopen(&key, make());\n# }\n";
     assert_eq!(undeclared(hidden), ["key", "make"]);
-    for page in FRONT_PAGES {
+    for page in FRONT_PAGES.split(' ') {
         let text = fs::read_to_string(root().join(page)).unwrap();
         for example in text.split("```rust").skip(1) {
             let example = example.split("```").next().unwrap();

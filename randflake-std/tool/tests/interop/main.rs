@@ -1,5 +1,5 @@
-//! Ids exchanged with the published Python package, randflake 2.1.0, decoded with numpy, and read by packages for other layouts
-//! and for UUIDs.
+//! Ids exchanged with the published Python package, randflake 2.1.0, decoded with numpy, and read
+//! by packages for other layouts and for UUIDs.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! Ids and UUIDs in packages of `PyPI` and npm, and in Python's own library: each finds the same fields in them.
+//! Ids and UUIDs in packages of `PyPI` and npm, and in Python's own library: each finds the same
+//! fields in them.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -31,7 +32,8 @@ fn in_node(requests: &[Value]) -> Vec<Value> {
     answers(command, requests)
 }
 
-/// Random ids of a layout, as a package is asked, and what it must say: milliseconds, node id and sequence.
+/// Random ids of a layout, as a package is asked, and what it must say: milliseconds, node id and
+/// sequence.
 fn ids(package: &str, spec: LayoutSpec) -> (Vec<Value>, Vec<Value>) {
     let codec = Codec::new(spec, Plain);
     let mut random = Random::new();

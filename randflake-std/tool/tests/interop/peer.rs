@@ -46,7 +46,8 @@ pub(crate) fn answers(mut command: Command, requests: &[Value]) -> Vec<Value> {
     answers
 }
 
-/// `SplitMix64`: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+/// `SplitMix64`: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
+/// 2014.
 pub(crate) struct Random(u64);
 
 impl Random {

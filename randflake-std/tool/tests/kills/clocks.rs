@@ -1,4 +1,5 @@
-//! The tool under wall clocks that are far off: at the ends of layouts, around midnight, before the last dates.
+//! The tool under wall clocks that are far off: at the ends of layouts, around midnight, before the
+//! last dates.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

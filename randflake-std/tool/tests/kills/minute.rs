@@ -1,5 +1,5 @@
-//! Eight processes of the command line tool on one store, one of them killed every second. Afterwards the store's history
-//! says of each id which process issued it.
+//! Eight processes of the command line tool on one store, one of them killed every second.
+//! Afterwards the store's history says of each id which process issued it.
 
 use core::time::Duration;
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,12 +15,13 @@ use randflake_std::{Id, Randflake, Secret};
 
 const PROCESSES: usize = 8;
 const SECONDS: u32 = 60;
-/// A restarted process must not wait for the end of its predecessor's lease, which is 60 s away. Far longer than it takes on
-/// a busy machine.
+/// A restarted process must not wait for the end of its predecessor's lease, which is 60 s away.
+/// Far longer than it takes on a busy machine.
 const LONGEST_START: Duration = Duration::from_secs(40);
 
-/// Before each piece of what a process writes, which waits meanwhile: eight of them would keep every other program from the
-/// processor. Two that held one node id at a time would still issue thousands of equal ids in a second.
+/// Before each piece of what a process writes, which waits meanwhile: eight of them would keep
+/// every other program from the processor. Two that held one node id at a time would still issue
+/// thousands of equal ids in a second.
 const READ_PAUSE: Duration = Duration::from_millis(400);
 
 /// What one process has issued, and how long its first id took.
@@ -61,7 +62,8 @@ impl Process {
     }
 
     fn kill(mut self) -> JoinHandle<Output> {
-        // Nor is one killed before it has begun, however slow the machine is; one that ended is seen by its output.
+        // Nor is one killed before it has begun, however slow the machine is; one that ended is
+        // seen by its output.
         _ = self.begun.recv();
         self.child.kill().unwrap(); // SIGKILL
         self.child.wait().unwrap();
@@ -134,7 +136,8 @@ fn killed_and_restarted_every_second_for_a_minute() {
     assert!(longest < LONGEST_START, "a restart waited {longest:?}");
 }
 
-/// Each id was issued under a lease of the process that wrote it; and no lease is missing in the history.
+/// Each id was issued under a lease of the process that wrote it; and no lease is missing in the
+/// history.
 fn explain(state: &Path, outputs: &[Output]) {
     let folder = state.join("randflake");
     let secret = Secret::from_file(folder.join("key")).unwrap();

@@ -1,4 +1,5 @@
-//! Clients as people install them: redis-cli and redis-benchmark of Debian, redis-py of `PyPI`, ioredis of npm.
+//! Clients as people install them: redis-cli and redis-benchmark of Debian, redis-py of `PyPI`,
+//! ioredis of npm.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};

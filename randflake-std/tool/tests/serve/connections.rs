@@ -1,4 +1,5 @@
-//! Connections to the port of Redis: cut commands, crowds, long pipelines, and answers that are lost.
+//! Connections to the port of Redis: cut commands, crowds, long pipelines, and answers that are
+//! lost.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -91,8 +92,8 @@ fn too_long_transactions_are_refused() {
     assert!(more < 30_000, "{more} kB");
 }
 
-/// A transaction that is refused memory keeps none: otherwise each connection would keep what it has, and others would get
-/// the memory that was given back.
+/// A transaction that is refused memory keeps none: otherwise each connection would keep what it
+/// has, and others would get the memory that was given back.
 #[test]
 fn a_transaction_that_is_refused_keeps_nothing() {
     let home = Home::new();
@@ -260,7 +261,8 @@ fn an_answer_that_was_lost_is_given_again() {
     }
 }
 
-/// A pipeline, or a transaction, may take minutes: for ids of the seconds to come, or for a store that is busy.
+/// A pipeline, or a transaction, may take minutes: for ids of the seconds to come, or for a store
+/// that is busy.
 #[test]
 fn a_revoked_token_ends_within_a_pipeline() {
     /// Of 131,072 that a node id has in a second.
@@ -305,7 +307,8 @@ fn a_revoked_token_ends_within_a_pipeline() {
     }
 }
 
-/// An idle connection, and one that asks for what needs no token, would keep places and memory from others.
+/// An idle connection, and one that asks for what needs no token, would keep places and memory from
+/// others.
 #[test]
 fn connections_of_a_revoked_token_end_by_themselves() {
     let home = Home::new();

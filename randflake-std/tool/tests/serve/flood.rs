@@ -1,5 +1,5 @@
-//! Clients that make the server hold memory. However many there are, it holds no more than its budget, and a health check
-//! and a client with another token are served.
+//! Clients that make the server hold memory. However many there are, it holds no more than its
+//! budget, and a health check and a client with another token are served.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -11,7 +11,8 @@ use crate::server::Client;
 use crate::server::{Home, Server, wait_until};
 use crate::tls::{Encrypted, install};
 
-/// What `--memory` allows of itself, with half as much for what the C library keeps of freed memory.
+/// What `--memory` allows of itself, with half as much for what the C library keeps of freed
+/// memory.
 const BUDGET_KB: u64 = (128 << 10) * 3 / 2;
 /// The same of its parts: of clients without a token, and of one token.
 const GUESTS_KB: u64 = BUDGET_KB / 8;
@@ -149,14 +150,8 @@ fn unread_answers_hold_only_their_tokens_memory() {
     let home = Home::new();
     let deaf = home.token("deaf", "ids", "*", &[]);
     let other = home.token("other", "ids", "*", &[]);
-    let arguments = [
-        "--tokens",
-        "tokens",
-        "--http",
-        "127.0.0.1:0",
-        "--node-ids",
-        "64",
-    ];
+    let arguments = "--tokens tokens --http 127.0.0.1:0 --node-ids 64";
+    let arguments: Vec<_> = arguments.split(' ').collect();
     let server = Server::start_with(home, &arguments);
     let before = server.memory_kb();
     let flood: Vec<_> = (0..CONNECTIONS)

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::HashSet;
 use std::fs::{Permissions, set_permissions};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
@@ -24,34 +24,22 @@ fn start(redis: &RedisServer) -> Server {
     let namespace = Namespace::new("default", Randflake).unwrap();
     let mut store = RedisStore::open(&redis.url(), &namespace).unwrap();
     store.administration().end_quarantine().unwrap();
+    let arguments = ["--store", &redis.url(), "--key-file", "key", "--ttl", TTL];
+    let http = ["--http", "127.0.0.1:0"];
+    Server::start_with(with_key(), &[&arguments[..], &http].concat())
+}
+
+/// A home with a secret.
+fn with_key() -> Home {
     let home = Home::new();
     home.write("key", "dffd6021bb2bd5b0af676290809ec3a5\n");
     set_permissions(home.path("key"), Permissions::from_mode(0o600)).unwrap();
-    let url = redis.url();
-    let arguments = [
-        "--store",
-        &url,
-        "--key-file",
-        "key",
-        "--ttl",
-        TTL,
-        "--http",
-        "127.0.0.1:0",
-    ];
-    Server::start_with(home, &arguments)
+    home
 }
 
 fn ready(server: &Server) -> String {
-    let log = server.home().log();
-    let (_, address) = log.split_once("http at ").unwrap();
-    let mut stream = TcpStream::connect(address.lines().next().unwrap()).unwrap();
-    write!(
-        stream,
-        "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let request = "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let answer = server.ask_http(request);
     answer.split_once("\r\n\r\n").unwrap().1.to_owned()
 }
 
@@ -76,7 +64,8 @@ fn a_store_away_past_the_ttl_is_logged_once() {
         told.starts_with("not ready\ndefault: the lease store is unavailable"),
         "{told}"
     );
-    // The server stops up to a second before the lease ends in the store, where it could still be renewed.
+    // The server stops up to a second before the lease ends in the store, where it could still be
+    // renewed.
     thread::sleep(Duration::from_secs(2));
     redis.server.resume();
     server
@@ -210,9 +199,7 @@ fn no_id_repeats_after_the_database_came_back_empty() {
     };
     remake();
     let url = postgres.url("ids");
-    let home = Home::new();
-    home.write("key", "dffd6021bb2bd5b0af676290809ec3a5\n");
-    set_permissions(home.path("key"), Permissions::from_mode(0o600)).unwrap();
+    let home = with_key();
     let init = ["lease", "init", "--yes", "--no-wait", "--store", &url];
     home.ask(&init);
     let arguments = ["--store", &url, "--key-file", "key", "--ttl", "4s"];

@@ -41,7 +41,8 @@ fn systemd_passes_a_socket_and_hears_how_it_goes() {
 
     let tool = home.tool(&["serve", "--resp", "systemd", "--http", "systemd"]);
     let mut command = Command::new("sh");
-    // The first socket is file 3; this process's own id, which only the child knows, is no condition.
+    // The first socket is file 3; this process's own id, which only the child knows, is no
+    // condition.
     command.args([
         "-c",
         "exec 3<&0 4<&1; exec \"$0\" \"$@\" </dev/null >/dev/null",

@@ -258,7 +258,8 @@ impl Client {
         bytes
     }
 
-    /// The reply to a command: `+OK`, `-ERR ...`, `:1`, a string as it is, `(null)`, or the parts of an array by spaces.
+    /// The reply to a command: `+OK`, `-ERR ...`, `:1`, a string as it is, `(null)`, or the parts
+    /// of an array by spaces.
     pub(crate) fn ask(&mut self, words: &[&str]) -> String {
         self.send(&Self::command(words));
         self.reply()

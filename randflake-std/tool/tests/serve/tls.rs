@@ -22,7 +22,8 @@ use crate::server::{Home, Server, wait_until};
 pub(crate) struct Encrypted(StreamOwned<ClientConnection, TcpStream>);
 
 impl Encrypted {
-    /// Connects to an address as a client that trusts an authority, with a certificate of its own or none.
+    /// Connects to an address as a client that trusts an authority, with a certificate of its own
+    /// or none.
     pub(crate) fn connect(address: &str, trusted: &Authority, own: Option<&Certified>) -> Self {
         Self::connect_trusting(address, &trusted.file(), own)
     }

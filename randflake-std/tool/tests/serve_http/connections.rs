@@ -1,4 +1,5 @@
-//! Connections: how long they stay open, slow clients, and answers before a body or after the last byte.
+//! Connections: how long they stay open, slow clients, and answers before a body or after the last
+//! byte.
 
 use core::time::Duration;
 use std::io::{Read as _, Write as _};

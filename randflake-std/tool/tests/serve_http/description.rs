@@ -1,4 +1,5 @@
-//! The `OpenAPI` description, and the rules and dashboard of `docs/operations`: they name what is there.
+//! The `OpenAPI` description, and the rules and dashboard of `docs/operations`: they name what is
+//! there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,7 +41,8 @@ fn each_operation_is_there_and_allows_no_other_method() {
     }
 }
 
-/// A developer who adds a route may forget to describe it: of what is not described nothing else here knows.
+/// A developer who adds a route may forget to describe it: of what is not described nothing else
+/// here knows.
 #[test]
 fn each_route_is_described_and_in_the_guide() {
     let routes = include_str!("../../../serve/src/http/mod.rs").split(".route(\"");

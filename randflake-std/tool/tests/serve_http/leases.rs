@@ -20,7 +20,8 @@ fn nodes(document: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// As where its volume was unmounted: what it made there would be another store than that of its clients' leases.
+/// As where its volume was unmounted: what it made there would be another store than that of its
+/// clients' leases.
 #[test]
 fn a_server_whose_store_is_gone_makes_no_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -45,7 +46,8 @@ fn a_server_whose_store_is_gone_makes_no_other() {
     assert_eq!(nodes(&renewed.json(200)), nodes(&granted));
 }
 
-/// The client asks and is gone before the answer; then it repeats the request, through another server.
+/// The client asks and is gone before the answer; then it repeats the request, through another
+/// server.
 #[test]
 fn an_answer_that_was_lost_is_given_again() {
     let server = Server::start();
@@ -192,7 +194,8 @@ fn greedy_clients_leave_node_ids_to_new_servers() {
     }
 }
 
-/// Each node id is granted once by the store, so that a range of them is a limit over all servers, also in a race.
+/// Each node id is granted once by the store, so that a range of them is a limit over all servers,
+/// also in a race.
 #[test]
 fn a_token_holds_no_more_than_its_node_ids() {
     let options = [&ANY_RATE[..], &["--node-ids", "10-19"]].concat();
@@ -212,7 +215,8 @@ fn a_token_holds_no_more_than_its_node_ids() {
     });
     // The servers hold one of 1,024 each.
     assert!((8..=10).contains(&leased.into_inner()));
-    // Others go on, and what they lease this one does not renew. Not a chosen one, which a server may hold.
+    // Others go on, and what they lease this one does not renew. Not a chosen one, which a server
+    // may hold.
     let other = lease(&replica, &tokens[1], "{}").json(201);
     let path = "/v1/leases/renew?request=renewal-1";
     let told = server.post_as(&tokens[0], path, &other.to_string());
@@ -226,8 +230,8 @@ const LENGTH: u64 = 3;
 /// 2024-10-27 03:33:20 UTC, where the layout's ticks begin.
 const EPOCH_S: u64 = 1_730_000_000;
 
-/// Gives a node id a history in a server's store, as if its leases had followed on each other; returns the start of the
-/// first one.
+/// Gives a node id a history in a server's store, as if its leases had followed on each other;
+/// returns the start of the first one.
 fn fill(server: &Server) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let begin = now.as_secs() - EPOCH_S - (LEASES + 1) * LENGTH;

@@ -52,8 +52,8 @@ impl Server {
         Self::run_until(Arc::clone(&self.home), &arguments, said)
     }
 
-    /// Serves the namespaces `default`, `other` and `events`, to the tokens that are made: for each a name, scopes and
-    /// namespaces.
+    /// Serves the namespaces `default`, `other` and `events`, to the tokens that are made: for each
+    /// a name, scopes and namespaces.
     pub(crate) fn with_tokens(tokens: &[[&str; 3]]) -> (Self, Vec<String>) {
         let tokens: Vec<_> = tokens.iter().map(|token| (*token, &[][..])).collect();
         Self::with_token_options(&tokens)

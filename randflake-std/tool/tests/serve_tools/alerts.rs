@@ -1,5 +1,5 @@
-//! The alerts of `docs/operations`, evaluated by Prometheus' own tool over what a server exports before and after something
-//! happens to it.
+//! The alerts of `docs/operations`, evaluated by Prometheus' own tool over what a server exports
+//! before and after something happens to it.
 
 use core::fmt::Write as _;
 use core::time::Duration;
@@ -72,8 +72,8 @@ impl Scrape {
         values.find_map(|(found, value)| (found == series).then_some(*value))
     }
 
-    /// What the series shows each minute from one of the test's time on, which begins in 1970: times are as far ahead as
-    /// they were.
+    /// What the series shows each minute from one of the test's time on, which begins in 1970:
+    /// times are as far ahead as they were.
     fn shown(&self, series: &str, from: usize) -> String {
         let more = MINUTES - 1;
         match self.value(series) {

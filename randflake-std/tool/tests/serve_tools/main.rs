@@ -1,6 +1,7 @@
-//! `randflake serve` under tools from elsewhere: a browser, a maker of requests from an `OpenAPI` description, Prometheus'
-//! rules, and suites that others published. Environment variables say where they are: see `xtask/src/parts/serve.rs`,
-//! `xtask/src/parts/deploy` and `xtask/src/parts/deep/checkers`.
+//! `randflake serve` under tools from elsewhere: a browser, a maker of requests from an `OpenAPI`
+//! description, Prometheus' rules, and suites that others published. Environment variables say
+//! where they are: see `xtask/src/parts/serve.rs`, `xtask/src/parts/deploy` and
+//! `xtask/src/parts/deep/checkers`.
 
 #![cfg(unix)]
 #![expect(

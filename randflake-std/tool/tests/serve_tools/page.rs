@@ -46,7 +46,8 @@ fn operators_see_and_reach_everything() {
     look(&server, &["open"]);
 }
 
-/// Also what was before the page was opened, on a telephone, and what is known of a store that does not answer.
+/// Also what was before the page was opened, on a telephone, and what is known of a store that does
+/// not answer.
 #[test]
 fn a_fleet_its_last_minutes_and_an_outage_are_shown() {
     let server = Server::start();

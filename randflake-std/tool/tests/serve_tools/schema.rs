@@ -1,5 +1,5 @@
-//! Requests made from the `OpenAPI` description, by schemathesis: no answer is a failure of the server, and none is other
-//! than the description says.
+//! Requests made from the `OpenAPI` description, by schemathesis: no answer is a failure of the
+//! server, and none is other than the description says.
 
 use std::process::Command;
 use std::{env, fs};
@@ -7,11 +7,12 @@ use std::{env, fs};
 use crate::server::Server;
 use crate::told;
 
-/// The same requests each time, all of them: neither chance nor a slow machine decides. A search for others, of ten minutes,
-/// is `cargo xtask deep checkers schemathesis`.
+/// The same requests each time, all of them: neither chance nor a slow machine decides. A search
+/// for others, of ten minutes, is `cargo xtask deep checkers schemathesis`.
 const SAME: [&str; 4] = ["--seed", "1", "--max-examples", "20"];
 
-/// Two requests may choose the same node id, and the second is told to come again. Nothing else may answer so.
+/// Two requests may choose the same node id, and the second is told to come again. Nothing else may
+/// answer so.
 const SETTINGS: &str = r#"
 [[operations]]
 include-name = "POST /v1/leases"

@@ -137,8 +137,9 @@ impl Fault {
     }
 }
 
-/// Ends the quarantine of a store that has lost its namespaces, once what was leased before is over: it does not know that
-/// the longest TTL is short. A quarantine that knows it is left to end by itself.
+/// Ends the quarantine of a store that has lost its namespaces, once what was leased before is
+/// over: it does not know that the longest TTL is short. A quarantine that knows it is left to end
+/// by itself.
 fn end_lost(fleet: &mut Fleet, stage: &dyn Stage) {
     fleet.pass_leases();
     fleet.pass(Duration::from_secs(3));
@@ -157,7 +158,8 @@ fn end_lost(fleet: &mut Fleet, stage: &dyn Stage) {
     }
 }
 
-/// Copies files over those that are there, as `cp` does: between two operations of an SQLite store, which hold its lock.
+/// Copies files over those that are there, as `cp` does: between two operations of an SQLite store,
+/// which hold its lock.
 fn copy_files(from: &Path, to: &Path) {
     let lock = [from, to].map(|folder| File::open(folder.join("leases.db.lock")));
     let _between_operations = lock.map(|file| {

@@ -87,7 +87,8 @@ impl Plan {
         }
     }
 
-    /// What runs beside all others. Fewer are killed, because what they have leased stays taken for the TTL.
+    /// What runs beside all others. Fewer are killed, because what they have leased stays taken for
+    /// the TTL.
     pub(crate) fn long_leases(ttl: Duration) -> Self {
         Self {
             kill_every: Duration::from_secs(5),
@@ -243,7 +244,8 @@ impl Fleet {
     ///
     /// # Errors
     ///
-    /// One has issued nothing for longer than a quarantine, and than anything takes on a busy machine.
+    /// One has issued nothing for longer than a quarantine, and than anything takes on a busy
+    /// machine.
     pub(crate) fn wait_for_ids(&mut self) -> Result<(), String> {
         let patience = Duration::from_secs(120) + self.plan.ttl;
         let (before, begun) = (self.progress(), Instant::now());

@@ -1,4 +1,5 @@
-//! A process that issues under short leases, or from a counter, and keeps a ledger of all that it was given.
+//! A process that issues under short leases, or from a counter, and keeps a ledger of all that it
+//! was given.
 
 use core::time::Duration;
 use std::env;
@@ -30,7 +31,8 @@ pub(crate) enum Way {
     OneByOne,
     /// Many at once, on up to eight node ids: busy and quiet in turns.
     Elastic,
-    /// Many at once, and it forks: the child is refused its parent's handle, and issues by one of its own.
+    /// Many at once, and it forks: the child is refused its parent's handle, and issues by one of
+    /// its own.
     Forks,
     /// Many at once, up to two ticks ahead of the clock.
     Ahead,
@@ -212,8 +214,8 @@ enum Issuer {
 }
 
 impl Issuer {
-    /// Fills the ledger's room, and returns whether there were ids. A refusal consumes nothing and is no failure: the lease
-    /// may be over for a while.
+    /// Fills the ledger's room, and returns whether there were ids. A refusal consumes nothing and
+    /// is no failure: the lease may be over for a while.
     fn fill(&self, ledger: &mut Ledger, count: usize) -> bool {
         let ids = &mut ledger.begin()[..count];
         let filled = match self {
@@ -317,11 +319,13 @@ impl Process {
     #[expect(unsafe_code, reason = "forking is a system call")]
     fn fork(&self, issuer: &Issuer) {
         let parent = id();
-        // SAFETY: the child leaves by `_exit`. It allocates, which the C library allows after a fork.
+        // SAFETY: the child leaves by `_exit`. It allocates, which the C library allows after a
+        // fork.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
         if child > 0 {
-            // SAFETY: it only asks for children that have ended before, and there is nowhere to write to.
+            // SAFETY: it only asks for children that have ended before, and there is nowhere to
+            // write to.
             unsafe { libc::waitpid(-1, core::ptr::null_mut(), libc::WNOHANG) };
             return;
         }

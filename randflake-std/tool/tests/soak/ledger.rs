@@ -1,7 +1,8 @@
 //! Ids that a process has issued, in memory and a file that outlive a kill at any moment.
 //!
-//! Ids are written where the soak can read them before anything else is done with them: the library fills memory that is
-//! shared with a file, and from there they are added to the file as runs. Of ids that a call has returned, a kill loses none.
+//! Ids are written where the soak can read them before anything else is done with them: the library
+//! fills memory that is shared with a file, and from there they are added to the file as runs. Of
+//! ids that a call has returned, a kill loses none.
 
 use core::mem::offset_of;
 use core::ptr;
@@ -99,7 +100,8 @@ impl Ledger {
     fn room(&mut self) -> &mut [Id] {
         let begin = self.page.cast::<Id>();
         let begin = begin.wrapping_add(offset_of!(Page, buffer) / size_of::<Id>());
-        // SAFETY: an id is a transparent integer of 8 bytes, and while this is borrowed nothing else refers to the page.
+        // SAFETY: an id is a transparent integer of 8 bytes, and while this is borrowed nothing
+        // else refers to the page.
         unsafe { slice::from_raw_parts_mut(begin, BULK) }
     }
 
@@ -160,7 +162,8 @@ impl Ledger {
     }
 }
 
-/// Waits until the process and its forked children have ended, and reads its ledger. Empty if it had none yet.
+/// Waits until the process and its forked children have ended, and reads its ledger. Empty if it
+/// had none yet.
 pub(crate) fn read(path: &Path, space: Space) -> io::Result<Entries> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entries::default()),

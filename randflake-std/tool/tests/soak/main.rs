@@ -1,9 +1,10 @@
-//! Many ids under faults: on each store processes and `randflake serve` issue as fast as they can, one process is killed
-//! each second, some fork, and one fault follows another; all go on after each, and no id of any repeats. Each fault of a
-//! store happens at least once: see [`schedule`].
+//! Many ids under faults: on each store processes and `randflake serve` issue as fast as they can,
+//! one process is killed each second, some fork, and one fault follows another; all go on after
+//! each, and no id of any repeats. Each fault of a store happens at least once: see [`schedule`].
 //!
-//! Processes keep ledgers of what they were given, which a kill does not lose. At the end all ids are taken apart into
-//! [`runs`] and compared. The program starts itself again as the processes that issue, which is why it has its own `main`.
+//! Processes keep ledgers of what they were given, which a kill does not lose. At the end all ids
+//! are taken apart into [`runs`] and compared. The program starts itself again as the processes
+//! that issue, which is why it has its own `main`.
 
 #![cfg(target_os = "linux")]
 #![expect(
@@ -47,7 +48,8 @@ use schedule::{
 };
 use stage::{EtcdStage, Service, SqliteStage, Stage, StaticStage, mariadb};
 
-/// How long all stores take together; 0 is the short form, of one round, for builds that are not optimised.
+/// How long all stores take together; 0 is the short form, of one round, for builds that are not
+/// optimised.
 const MINUTES: &str = "RANDFLAKE_SOAK_MINUTES";
 /// Where the tables go, if to any file.
 const RECORD: &str = "RANDFLAKE_SOAK_RECORD";
@@ -207,8 +209,8 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Lets them happen, ends the fleet, and compares all that it has issued. `happen` causes a fault, as
-    /// [`Fault::happen`] does.
+    /// Lets them happen, ends the fleet, and compares all that it has issued. `happen` causes a
+    /// fault, as [`Fault::happen`] does.
     pub(crate) fn run(
         &self,
         mut fleet: Fleet,
@@ -218,7 +220,8 @@ impl<'a> Rounds<'a> {
         let mut happened = Happened::new();
         let mut refused = Vec::new();
         let begun = Instant::now();
-        // A server that does not start, or a store that answers with an error, panics. The ids are still there.
+        // A server that does not start, or a store that answers with an error, panics. The ids are
+        // still there.
         let rounds = catch_unwind(AssertUnwindSafe(|| {
             self.go_on(&mut fleet, stage, &happen, &mut happened, &mut refused)
         }));

@@ -1,5 +1,6 @@
-//! Planted problems that the soak must find in what processes on SQLite have issued: an id twice, runs of two machines that
-//! overlap, leases without one of the rules, a fault that did not happen, and repeats of a soak that ends in a panic.
+//! Planted problems that the soak must find in what processes on SQLite have issued: an id twice,
+//! runs of two machines that overlap, leases without one of the rules, a fault that did not happen,
+//! and repeats of a soak that ends in a panic.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -170,7 +171,8 @@ fn is_found(found: &Repeats, ids: u64) {
     println!("{ids} ids repeat: {}", found.told.first().unwrap());
 }
 
-/// An engine that hides from its client what others have leased, so that it grants that: all other rules hold.
+/// An engine that hides from its client what others have leased, so that it grants that: all other
+/// rules hold.
 #[derive(Debug)]
 pub(crate) struct Ruleless {
     engine: Box<dyn Engine>,

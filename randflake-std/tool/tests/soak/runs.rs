@@ -1,5 +1,6 @@
-//! Ids as runs of consecutive raw numbers: mostly a node id and tick, and the first to the last sequence. Billions of ids
-//! are some hundred thousand runs, so all can be kept, and compared exactly at the end.
+//! Ids as runs of consecutive raw numbers: mostly a node id and tick, and the first to the last
+//! sequence. Billions of ids are some hundred thousand runs, so all can be kept, and compared
+//! exactly at the end.
 
 use core::cmp::Ordering;
 use core::time::Duration;
@@ -67,7 +68,8 @@ impl Run {
     }
 }
 
-/// Appends ids as runs. An id that does not follow the one before begins a run, so one that repeats is kept twice.
+/// Appends ids as runs. An id that does not follow the one before begins a run, so one that repeats
+/// is kept twice.
 pub(crate) fn append(runs: &mut Vec<Run>, space: Space, raws: &[u64]) {
     for raw in raws {
         append_run(runs, Run::of(space, *raw));
@@ -98,7 +100,8 @@ pub(crate) struct Entries {
     pub(crate) calls: u64,
     pub(crate) refusals: u64,
     pub(crate) forks: u64,
-    /// Ids of `runs` that a process had been given, and not yet written as runs, when it was killed.
+    /// Ids of `runs` that a process had been given, and not yet written as runs, when it was
+    /// killed.
     pub(crate) pending: u64,
     /// Why they could not be read.
     pub(crate) unread: Option<String>,
@@ -121,8 +124,8 @@ pub(crate) struct Repeats {
 
 const TOLD: usize = 10;
 
-/// Compares all runs of all processes with each other: sorted by place and first sequence, a run overlaps an earlier one
-/// if it begins before the furthest end so far.
+/// Compares all runs of all processes with each other: sorted by place and first sequence, a run
+/// overlaps an earlier one if it begins before the furthest end so far.
 pub(crate) fn repeats(all: &[Issued]) -> Repeats {
     let of = |(number, issued): (usize, &Issued)| {
         let runs = issued.entries.runs.iter();
@@ -217,7 +220,8 @@ pub(crate) const TAGGED_NAMESPACE: &str = "soak-tagged";
 /// [`Dense`] for `randflake serve`.
 pub(crate) const LAYOUT: &str = "encrypted:custom:40,7,17@1730000000000/1000";
 
-/// So few node ids that those of others soon come into use again, and as many ids in each tick as a layout of seconds has.
+/// So few node ids that those of others soon come into use again, and as many ids in each tick as a
+/// layout of seconds has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dense;
 

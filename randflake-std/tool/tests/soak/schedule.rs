@@ -1,5 +1,5 @@
-//! Faults of each store, in rounds, and the time that a round takes. `cargo xtask deep soak` includes this file, so that it
-//! refuses a time that is too short before it builds anything.
+//! Faults of each store, in rounds, and the time that a round takes. `cargo xtask deep soak`
+//! includes this file, so that it refuses a time that is too short before it builds anything.
 
 /// Stores one after the other, with short leases, each with the name of its test.
 pub(crate) const STORES: [(Store, &str); 6] = [
@@ -11,8 +11,8 @@ pub(crate) const STORES: [(Store, &str); 6] = [
     (Mariadb, "mariadb"),
 ];
 
-/// Stores with leases of the default TTL, beside each other and the others. Static files are not among them: who is
-/// killed waits there for the end of his own lease.
+/// Stores with leases of the default TTL, beside each other and the others. Static files are not
+/// among them: who is killed waits there for the end of his own lease.
 pub(crate) const WITH_LONG_LEASES: [(Store, &str); 5] = [
     (Sqlite, "sqlite_60_s"),
     (Redis, "redis_60_s"),
@@ -98,7 +98,8 @@ impl Fault {
         match self {
             EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => !in_files,
             FilesRemoved | FolderMoved => in_files,
-            // Of a static file nobody but its holder notices it, who may be killed before his next look.
+            // Of a static file nobody but its holder notices it, who may be killed before his next
+            // look.
             FilesRestored => matches!(store, Sqlite),
             HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended => true,
         }

@@ -61,7 +61,8 @@ struct Files {
 
 impl Files {
     fn new() -> Self {
-        // As those of servers: each step of a store waits for its disk several times, and others' builds keep that busy.
+        // As those of servers: each step of a store waits for its disk several times, and others'
+        // builds keep that busy.
         let parent = template::empty();
         let folder = parent.path().join("state");
         fs::create_dir(&folder).unwrap();

@@ -1,4 +1,5 @@
-//! Answers of databases to statements, as lines of text: a row with `|` between its columns, or an error.
+//! Answers of databases to statements, as lines of text: a row with `|` between its columns, or an
+//! error.
 
 use harness::mariadb::Client as MysqlClient;
 use mysql_async::{Error, Row, Value};

@@ -12,7 +12,8 @@ use crate::guide;
 use crate::samples::{Sample, all};
 use crate::user::{KEY, User};
 
-/// Runs the script in a folder with the files that it reads, and returns what it prints. It fails by an exit status.
+/// Runs the script in a folder with the files that it reads, and returns what it prints. It fails
+/// by an exit status.
 #[track_caller]
 fn python(script: &str, user: &User) -> String {
     python_with(script, user, &[])

@@ -1,4 +1,5 @@
-//! Runs the statements of the pages in `docs/sql`, and compares the answers with those that the pages show.
+//! Runs the statements of the pages in `docs/sql`, and compares the answers with those that the
+//! pages show.
 
 use std::fs;
 use std::path::Path;
@@ -45,8 +46,8 @@ pub(crate) fn blocks<'a>(chapter: &'a str, language: &str) -> Vec<&'a str> {
     rests.into_iter().map(|(at, _)| block(at)).collect()
 }
 
-/// The statements of the blocks ```` ```sql ````. A line `-- ...` behind a statement is a line of its answer, its
-/// columns set apart by `|`; `-- ...` alone leaves out what follows.
+/// The statements of the blocks ```` ```sql ````. A line `-- ...` behind a statement is a line of
+/// its answer, its columns set apart by `|`; `-- ...` alone leaves out what follows.
 fn steps(chapter: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for block in blocks(chapter, "sql") {
@@ -75,7 +76,8 @@ fn steps(chapter: &str) -> Vec<Step> {
     steps
 }
 
-/// Runs the statements of a chapter, by a function that gives the lines of an answer or `ERROR` and more.
+/// Runs the statements of a chapter, by a function that gives the lines of an answer or `ERROR` and
+/// more.
 pub(crate) fn walk(chapter: &str, at_least: usize, mut run: impl FnMut(&str) -> Vec<String>) {
     let steps = steps(chapter);
     assert!(steps.len() >= at_least, "{} statements", steps.len());

@@ -1,4 +1,5 @@
-//! `randflake sql` on real databases: what their functions say of ids is what core says. More is in `sql_cases`.
+//! `randflake sql` on real databases: what their functions say of ids is what core says. More is in
+//! `sql_cases`.
 //!
 //! Tests of PostgreSQL are run with more than one version of it, by the filter `postgres::`.
 

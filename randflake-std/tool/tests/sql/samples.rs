@@ -59,7 +59,8 @@ impl Sample {
     }
 }
 
-/// Every layout that has a name, and one that has none, each as its name alone makes it and encrypted.
+/// Every layout that has a name, and one that has none, each as its name alone makes it and
+/// encrypted.
 pub(crate) fn all() -> Vec<Sample> {
     let custom = "custom:34,16,13@2020-01-01/250";
     let quarters = LayoutSpec::new(randflake_std::randflake_core::LayoutFields::in_order(

@@ -1,7 +1,8 @@
-//! Transcripts of SQL functions in databases: see `../cases/runner.rs`. A section has a server of its own, `$URL`.
+//! Transcripts of SQL functions in databases: see `../cases/runner.rs`. A section has a server of
+//! its own, `$URL`.
 //!
-//! Sections are named after their engine: those of PostgreSQL are run with more than one version of it, by the filter
-//! `postgres::`.
+//! Sections are named after their engine: those of PostgreSQL are run with more than one version of
+//! it, by the filter `postgres::`.
 
 #![cfg(unix)]
 #![expect(

@@ -1,4 +1,5 @@
-//! A disk that is full: nothing is answered that is not kept, and once there is room the store goes on.
+//! A disk that is full: nothing is answered that is not kept, and once there is room the store goes
+//! on.
 
 use core::time::Duration;
 use std::fs::{self, File, OpenOptions};

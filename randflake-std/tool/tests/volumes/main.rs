@@ -1,5 +1,5 @@
-//! Keys and stores in files: whose they are, and what becomes of them on file systems that are cut off, full, copied,
-//! restored and mounted in pieces.
+//! Keys and stores in files: whose they are, and what becomes of them on file systems that are cut
+//! off, full, copied, restored and mounted in pieces.
 //!
 //! Needs root, Linux and `mkfs.ext4`: `cargo xtask engines`.
 
@@ -157,7 +157,8 @@ fn a_restored_folder_is_noticed_at_the_next_start() {
     assert!(same > 0, "the file system never gave an inode number again");
 }
 
-/// Each container has its own layer above the image's files, and an image may have been made of a store in use.
+/// Each container has its own layer above the image's files, and an image may have been made of a
+/// store in use.
 #[test]
 fn two_containers_of_one_image_are_quarantined() {
     let disk = Disk::new(16);
@@ -319,7 +320,8 @@ fn a_mounted_directory_is_the_same_store() {
     assert_eq!(inside.list().unwrap(), outside.list().unwrap());
 }
 
-/// Its lock is on the file itself, but a file that is put in its place is not seen through the mount.
+/// Its lock is on the file itself, but a file that is put in its place is not seen through the
+/// mount.
 #[test]
 fn an_assigned_node_ids_file_mounted_alone_is_refused() {
     enter_private_mounts();

@@ -1,4 +1,5 @@
-//! Files and directories of another user are not used, and neither are those that another may change.
+//! Files and directories of another user are not used, and neither are those that another may
+//! change.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -103,7 +104,8 @@ fn keys_in_directories_others_may_change_are_refused() {
     ));
 }
 
-/// Runs the tool as a user without rights, with a last argument; whether it succeeds, and what it says.
+/// Runs the tool as a user without rights, with a last argument; whether it succeeds, and what it
+/// says.
 fn run_as_nobody(folder: &Path, command: &str, last: &OsStr) -> (bool, String) {
     // Where it is built only its builder may go.
     let program = folder.join("randflake");
@@ -144,8 +146,8 @@ fn a_directory_that_cannot_be_written_is_named() {
     assert!(said.contains(&who), "{said}");
 }
 
-/// As Kubernetes mounts a secret for a pod with an `fsGroup`: links in a sticky directory, and a file of root's that the
-/// group may read.
+/// As Kubernetes mounts a secret for a pod with an `fsGroup`: links in a sticky directory, and a
+/// file of root's that the group may read.
 #[test]
 fn kubernetes_keys_are_read_by_the_pods_user_alone() {
     let folder = TempDir::new().unwrap();
@@ -181,7 +183,8 @@ fn kubernetes_keys_are_read_by_the_pods_user_alone() {
     Secret::from_file(volume.join("key")).unwrap();
 }
 
-/// As Kubernetes and Docker mount a secret unless told otherwise: all may read it, and nobody can change that.
+/// As Kubernetes and Docker mount a secret unless told otherwise: all may read it, and nobody can
+/// change that.
 #[test]
 fn world_readable_keys_in_read_only_mounts_warn() {
     enter_private_mounts();
@@ -253,7 +256,8 @@ fn a_store_of_another_user_is_refused() {
     acquire(&mut open().unwrap()).unwrap();
 }
 
-/// As Kubernetes gives a volume to a pod with an `fsGroup`: root's, with the setgid bit, all files for the group too.
+/// As Kubernetes gives a volume to a pod with an `fsGroup`: root's, with the setgid bit, all files
+/// for the group too.
 #[test]
 fn group_writable_files_need_the_groups_volume() {
     let folder = TempDir::new().unwrap();

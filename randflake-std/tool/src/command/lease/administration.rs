@@ -1,4 +1,5 @@
-//! `lease init`, `lease upgrade`, `lease quarantine` and `lease drop`: changes of a whole namespace.
+//! `lease init`, `lease upgrade`, `lease quarantine` and `lease drop`: changes of a whole
+//! namespace.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -41,27 +42,32 @@ pub(super) fn confirm(question: &str, name: &str, not_done: &str) -> Result<(), 
 
 /// Declare that a namespace is new, so that it grants before its quarantine ends
 ///
-/// A server that has lost its data looks like a new one. So on a server a namespace that is not there waits until every
-/// lease that may have been forgotten has expired, at least 320 s, unless this declares that there was none.
+/// A server that has lost its data looks like a new one. So on a server a namespace that is not
+/// there waits until every lease that may have been forgotten has expired, at least 320 s, unless
+/// this declares that there was none.
 ///
-/// It makes the namespace in quarantine and waits for holders from before: for half the longest TTL and a tenth of that, 33 s
-/// with the usual one. A holder that reaches the store renews in that time, notices the loss, and moves the quarantine. If
-/// nothing has changed, it ends the quarantine, and whatever waits for the namespace goes on within 10 s. A holder that is
-/// cut off from the store is not seen: stop such holders first, or let the quarantine end by itself. A namespace that has
-/// leases is refused, and one that was dropped or is in quarantine for another reason.
+/// It makes the namespace in quarantine and waits for holders from before: for half the longest TTL
+/// and a tenth of that, 33 s with the usual one. A holder that reaches the store renews in that
+/// time, notices the loss, and moves the quarantine. If nothing has changed, it ends the
+/// quarantine, and whatever waits for the namespace goes on within 10 s. A holder that is cut off
+/// from the store is not seen: stop such holders first, or let the quarantine end by itself. A
+/// namespace that has leases is refused, and one that was dropped or is in quarantine for another
+/// reason.
 ///
-/// Run it once, by hand or in the job that sets up the server; never at each start of a service or container, where it would
-/// declare a server new that has lost its data. It asks first; where nobody can answer, as in a job, --yes is needed.
+/// Run it once, by hand or in the job that sets up the server; never at each start of a service or
+/// container, where it would declare a server new that has lost its data. It asks first; where
+/// nobody can answer, as in a job, --yes is needed.
 ///
-/// It needs no secret. With --key-file the namespace has that secret from the beginning; otherwise it takes that of the first
-/// process that leases in it.
+/// It needs no secret. With --key-file the namespace has that secret from the beginning; otherwise
+/// it takes that of the first process that leases in it.
 ///
-/// A dropped namespace is opened again by --reopen, and by nothing else. It may have another layout, secret and longest TTL
-/// then, and grants once every lease from before has expired.
+/// A dropped namespace is opened again by --reopen, and by nothing else. It may have another
+/// layout, secret and longest TTL then, and grants once every lease from before has expired.
 ///
-/// A copy of a database, as a dump or a snapshot that was restored elsewhere, grants nothing: its original may go on, and both
-/// would grant the same node ids. Once the original is gone for good, --moved declares that this store takes its place. It
-/// grants once every lease has expired that the original may have granted since, in 80 s with the usual longest TTL.
+/// A copy of a database, as a dump or a snapshot that was restored elsewhere, grants nothing: its
+/// original may go on, and both would grant the same node ids. Once the original is gone for good,
+/// --moved declares that this store takes its place. It grants once every lease has expired that
+/// the original may have granted since, in 80 s with the usual longest TTL.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -78,7 +84,8 @@ pub(crate) struct LeaseInitArgs {
     /// Do not ask; it waits for holders from before all the same
     #[arg(long)]
     yes: bool,
-    /// Do not wait for holders from before: only where none can be, as on a server that was just installed
+    /// Do not wait for holders from before: only where none can be, as on a server that was just
+    /// installed
     #[arg(long)]
     no_wait: bool,
     /// Open a namespace that was dropped, with the layout given here
@@ -100,7 +107,8 @@ impl LeaseInitArgs {
             return self.declare_moved();
         }
         let mut store = self.store.open()?;
-        // Only a secret that was named: one that lies about here may be another namespace's, and none is ever changed.
+        // Only a secret that was named: one that lies about here may be another namespace's, and
+        // none is ever changed.
         if let Some(path) = &self.key_file
             && let Some(secret) = SecretSource::Given(path.clone()).read()?
         {
@@ -132,11 +140,12 @@ impl LeaseInitArgs {
                 wait_for_holders(&mut store)?;
             }
         } else {
-            // Without a question or a wait: `Administration::end_quarantine` refuses what is not new, and does
-            // nothing where there is no quarantine.
+            // Without a question or a wait: `Administration::end_quarantine` refuses what is not
+            // new, and does nothing where there is no quarantine.
             store.administration().create_namespace()?;
         }
-        // One conditional write. It is refused if a holder has shown itself, or if the cause is another than `New`.
+        // One conditional write. It is refused if a holder has shown itself, or if the cause is
+        // another than `New`.
         store.administration().end_quarantine()?;
         grants()
     }
@@ -202,9 +211,9 @@ const NAMED: usize = 10;
 
 /// Let records be written that programs of older versions cannot read
 ///
-/// Once after an update whose notes ask for it, when all processes of the namespace run the new version; before that, old and
-/// new ones work side by side. From then on older programs write nothing in the namespace: they issue until their leases end,
-/// and stop. There is no way back.
+/// Once after an update whose notes ask for it, when all processes of the namespace run the new
+/// version; before that, old and new ones work side by side. From then on older programs write
+/// nothing in the namespace: they issue until their leases end, and stop. There is no way back.
 ///
 /// A namespace in which older programs hold leases is refused unless --force.
 #[derive(Debug, clap::Args)]
@@ -267,13 +276,15 @@ fn described(record: &Record) -> String {
 
 /// Grant nothing until every lease that there may be has expired
 ///
-/// For a store that was set back in a way that it cannot notice, as when the whole machine or its disk
-/// was: it may have forgotten leases that are in use. Leases that it knows are renewed meanwhile.
+/// For a store that was set back in a way that it cannot notice, as when the whole machine or its
+/// disk was: it may have forgotten leases that are in use. Leases that it knows are renewed
+/// meanwhile.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeaseQuarantineArgs {
     /// End a quarantine that was set wrongly, such as by a clock that was ahead
     ///
-    /// If it ends too early, ids may repeat: no process may hold a lease that the store has forgotten.
+    /// If it ends too early, ids may repeat: no process may hold a lease that the store has
+    /// forgotten.
     #[arg(long)]
     end: bool,
     #[command(flatten)]
@@ -301,12 +312,13 @@ impl LeaseQuarantineArgs {
 
 /// Remove a namespace: its leases, its layout and its secret's check value
 ///
-/// Existing ids are not affected. Nothing is granted in it from then on, until somebody opens it again with `randflake lease
-/// init --reopen`, which may bring another layout and secret. It then waits until the longest TTL and 20 s after the drop
-/// have passed, because processes may still hold leases from before. A counter of `randflake segment` of the same name
-/// stays.
+/// Existing ids are not affected. Nothing is granted in it from then on, until somebody opens it
+/// again with `randflake lease init --reopen`, which may bring another layout and secret. It then
+/// waits until the longest TTL and 20 s after the drop have passed, because processes may still
+/// hold leases from before. A counter of `randflake segment` of the same name stays.
 ///
-/// A namespace with live leases is refused unless --force: their holders cannot renew them, and stop when they end.
+/// A namespace with live leases is refused unless --force: their holders cannot renew them, and
+/// stop when they end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -329,7 +341,8 @@ pub(crate) struct LeaseDropArgs {
 impl LeaseDropArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_named(&self.name)?;
-        // Checked here and not by the store: an operator may have to drop a namespace whose holders cannot be stopped.
+        // Checked here and not by the store: an operator may have to drop a namespace whose holders
+        // cannot be stopped.
         let snapshot = Snapshot::take(&mut store)?;
         let live = snapshot.live().count();
         let (name, place) = (&self.name, self.store.shown_url()?);
@@ -354,7 +367,8 @@ impl LeaseDropArgs {
                 "not dropped",
             )?;
         }
-        // A lease that is granted between the question and this ends as the others do: its holder cannot renew.
+        // A lease that is granted between the question and this ends as the others do: its holder
+        // cannot renew.
         store.administration().drop_namespace()?;
         // Asked of the store: the time of the mark is by its clock and not this machine's.
         let until = store
@@ -371,9 +385,10 @@ impl LeaseDropArgs {
 
 /// Let a namespace of tagged UUIDs go on to its next key
 ///
-/// First put the new key's file into the directory of every reader, then of every holder. From this command on no lease is granted or
-/// renewed under the key before, and every holder goes on to the new one within the namespace's longest TTL. UUIDs of the old key
-/// stay readable until its file is removed.
+/// First put the new key's file into the directory of every reader, then of every holder. From this
+/// command on no lease is granted or renewed under the key before, and every holder goes on to the
+/// new one within the namespace's longest TTL. UUIDs of the old key stay readable until its file is
+/// removed.
 ///
 /// The number is named, so that a script that runs this twice changes nothing the second time.
 #[derive(Debug, clap::Args)]

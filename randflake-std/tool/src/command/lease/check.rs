@@ -21,14 +21,14 @@ use crate::secret::KeyFileArgs;
 
 /// Say what the memory of a device shows: grant, key, horizon and wear
 ///
-/// The dump is Intel HEX, or bytes, of which the first is at --image-at. Nothing is written, and no store is asked. With
-/// --key-file the key in the dump must be that one.
+/// The dump is Intel HEX, or bytes, of which the first is at --image-at. Nothing is written, and no
+/// store is asked. With --key-file the key in the dump must be that one.
 ///
-/// The wear is estimated from the times of the pages: a ring of N pages is erased as often as the horizon went around. It
-/// needs the grant, which says when the device began.
+/// The wear is estimated from the times of the pages: a ring of N pages is erased as often as the
+/// horizon went around. It needs the grant, which says when the device began.
 ///
-/// Exit status: 0 the device may be trusted to go on, 1 it may not, and why, 2 wrong arguments, or the dump has not all of
-/// it.
+/// Exit status: 0 the device may be trusted to go on, 1 it may not, and why, 2 wrong arguments, or
+/// the dump has not all of it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -215,7 +215,8 @@ impl LeaseCheckArgs {
         shown.iter().enumerate().map(page).collect()
     }
 
-    /// How often each page was erased since the device began. `None` without a page that is complete.
+    /// How often each page was erased since the device began. `None` without a page that is
+    /// complete.
     fn wear(&self, shown: &[LogPage], began: Duration, horizon: Duration) -> Option<WearReport> {
         let complete = shown.iter().filter(|page| page.version.is_some());
         let mut heads: Vec<_> = complete.filter_map(|page| page.head).map(time).collect();
@@ -290,7 +291,8 @@ impl Display for DumpReport {
 pub(super) struct Dump(Vec<(u32, Vec<u8>)>);
 
 impl Dump {
-    /// Reads Intel HEX, which begins with a colon, or bytes, the first of which is that of an address.
+    /// Reads Intel HEX, which begins with a colon, or bytes, the first of which is that of an
+    /// address.
     pub(super) fn read(path: &Path, base: u32) -> Result<Self, Failure> {
         let bytes = fs::read(path);
         let bytes =

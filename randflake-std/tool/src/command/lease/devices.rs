@@ -24,7 +24,8 @@ use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
 use crate::store::{LeaseArgs, StoreArgs};
 use crate::wait::{self, WaitArgs};
 
-/// How the leases of devices are named, here and in [`DeviceLease`](randflake_std::lease::DeviceLease).
+/// How the leases of devices are named, here and in
+/// [`DeviceLease`](randflake_std::lease::DeviceLease).
 fn holder(device: u64) -> String {
     format!("device/{device:016x}")
 }
@@ -41,14 +42,15 @@ impl Ledger {
         Ok(IdEncryption::of(&stored(args, args.namespace_name())?))
     }
 
-    /// Opens the namespace that the options name, for devices that have the key of this check value, if that is known.
+    /// Opens the namespace that the options name, for devices that have the key of this check
+    /// value, if that is known.
     pub(super) fn open(args: &StoreArgs, key: Option<KeyCheck>) -> Result<Self, Failure> {
         let store = args.open(&stored(args, args.namespace_name())?)?;
         Ok(Self::of(store, key))
     }
 
-    /// Opens the namespace of a layout that the options name. The longest TTL, which is as long as grants, is the stored
-    /// one; another layout is refused by the store.
+    /// Opens the namespace of a layout that the options name. The longest TTL, which is as long as
+    /// grants, is the stored one; another layout is refused by the store.
     pub(super) fn open_of_layout(args: &LeaseArgs, key: Option<KeyCheck>) -> Result<Self, Failure> {
         let namespace = args.namespace()?;
         let longest = stored(args.store(), namespace.name())?.max_ttl();
@@ -68,7 +70,8 @@ impl Ledger {
         self.store.namespace().spec()
     }
 
-    /// The leases of all devices, in the order in which they began. One that was given back is empty, and no longer counts.
+    /// The leases of all devices, in the order in which they began. One that was given back is
+    /// empty, and no longer counts.
     pub(super) fn leases(&mut self) -> Result<BTreeMap<u64, Vec<Grant>>, Failure> {
         let mut leases: BTreeMap<_, Vec<Grant>> = BTreeMap::new();
         for record in self.store.list()? {
@@ -110,8 +113,9 @@ impl Ledger {
         }
     }
 
-    /// Writes a device that is there anew, unchanged. Whatever the store has shown before survives a crash from then on: it
-    /// may be the write of a run that was cut, whose log is not on the disk yet.
+    /// Writes a device that is there anew, unchanged. Whatever the store has shown before survives
+    /// a crash from then on: it may be the write of a run that was cut, whose log is not on the
+    /// disk yet.
     pub(super) fn confirm(&mut self, device: u64) -> Result<(), Failure> {
         let request = DeviceRequest::Register {
             owner: None,
@@ -131,8 +135,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Leases any node id for a device until a time. The token names the lease: who finds it in the ledger after a failure
-    /// knows that it is the one that was asked for.
+    /// Leases any node id for a device until a time. The token names the lease: who finds it in the
+    /// ledger after a failure knows that it is the one that was asked for.
     pub(super) fn lease(
         &mut self,
         device: u64,
@@ -211,8 +215,8 @@ impl Ledger {
     }
 }
 
-/// The namespace as it is stored. It is never made on the way: a new one in place of one that is lost would give node ids a
-/// second time.
+/// The namespace as it is stored. It is never made on the way: a new one in place of one that is
+/// lost would give node ids a second time.
 fn stored(args: &StoreArgs, name: &str) -> Result<Namespace, Failure> {
     match args.find(name)? {
         Some(namespace) => Ok(namespace),
@@ -252,11 +256,13 @@ fn refusal(error: StoreError) -> Failure {
 
 /// Register a device that gets its leases by tickets, or show what is known of it
 ///
-/// A store keeps for each device the counter of its last ticket, and its owner: the name of the token of `randflake serve`
-/// that gets tickets for it. `lease ticket` makes tickets for every registered device, of any owner.
+/// A store keeps for each device the counter of its last ticket, and its owner: the name of the
+/// token of `randflake serve` that gets tickets for it. `lease ticket` makes tickets for every
+/// registered device, of any owner.
 ///
-/// --counter says where the tickets go on: 0 for a new device; for one whose record was lost, or was counted too far, what
-/// the device itself reports as its last. Never less than that: the device refuses tickets up to it.
+/// --counter says where the tickets go on: 0 for a new device; for one whose record was lost, or
+/// was counted too far, what the device itself reports as its last. Never less than that: the
+/// device refuses tickets up to it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -271,7 +277,8 @@ pub(crate) struct LeaseDeviceArgs {
     /// The token of `randflake serve` that gets tickets for it; '' for none
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
-    /// The counter of the last ticket that the device has accepted, as it reports it; 0 for a new device
+    /// The counter of the last ticket that the device has accepted, as it reports it; 0 for a new
+    /// device
     #[arg(long, value_name = "N", value_parser = within::<u32>(0..=(1 << 30) - 1))]
     counter: Option<u32>,
     #[command(flatten)]
@@ -312,10 +319,12 @@ impl LeaseDeviceArgs {
 
 /// Lease a node id for a device, or renew its lease, and print the ticket
 ///
-/// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any channel. It is
-/// authenticated under a key that server and device share, and good once: its counter is one more than that of the
-/// device's last ticket, which the store keeps, unless it is given. `lease device` registers a device first. A device that goes on after a reset takes a renewed lease only if its horizon survived. The secret
-/// of ids is not needed; where it is known here, a ticket under the same key is refused.
+/// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any
+/// channel. It is authenticated under a key that server and device share, and good once: its
+/// counter is one more than that of the device's last ticket, which the store keeps, unless it is
+/// given. `lease device` registers a device first. A device that goes on after a reset takes a
+/// renewed lease only if its horizon survived. The secret of ids is not needed; where it is known
+/// here, a ticket under the same key is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -331,7 +340,8 @@ pub(crate) struct LeaseTicketArgs {
     /// Seconds until the lease ends [default: the longest TTL of the namespace]
     #[arg(long, value_name = "SECONDS", value_parser = within::<u64>(1..=u64::from(u32::MAX)))]
     ttl_s: Option<u64>,
-    /// Renew the lease that the device has, which began last if it has several, instead of a new one
+    /// Renew the lease that the device has, which began last if it has several, instead of a new
+    /// one
     #[arg(long)]
     renew: bool,
     /// The ticket's counter: at most 1000 above that of the device's last one [default: one above]
@@ -366,7 +376,8 @@ impl LeaseTicketArgs {
         // Before the store is asked: a refused key must not use up a counter.
         self.secret.differs_from(&key)?;
         let mut store = self.store.open_within(&self.wait)?;
-        // The counter first: one that is taken and not used does no harm, a lease that is not used keeps a node id.
+        // The counter first: one that is taken and not used does no harm, a lease that is not used
+        // keeps a node id.
         let next = DeviceRequest::NextTicket {
             owner: None,
             counter: self.counter,

@@ -1,4 +1,5 @@
-//! Data that a factory writes into a device: its options, the pages of a horizon, and the image as Intel HEX or bytes.
+//! Data that a factory writes into a device: its options, the pages of a horizon, and the image as
+//! Intel HEX or bytes.
 
 use core::time::Duration;
 
@@ -71,12 +72,13 @@ impl FactoryArgs {
         self.from.unwrap_or_else(date::now)
     }
 
-    /// The key that is written beside each grant, if one is: the secret, or the key of 53-bit ids that follows from it.
+    /// The key that is written beside each grant, if one is: the secret, or the key of 53-bit ids
+    /// that follows from it.
     pub(super) fn key(&self, form: IdEncryption) -> Result<Option<DeviceKey>, Failure> {
         match (self.with_key, self.secret.read()?) {
             (false, None) => Ok(None),
-            // The secret of the user or of the environment is that of servers, as a rule: a device that is opened would
-            // give it away.
+            // The secret of the user or of the environment is that of servers, as a rule: a device
+            // that is opened would give it away.
             (true, None) => Err(Failure::usage(
                 "--with-key: say which secret goes into the devices, with --key-file FILE; `randflake keygen --out \
                  devices.key` makes one for all devices of a product, apart from that of the servers",
@@ -233,7 +235,8 @@ impl FlashImage {
             let mut upper = None;
             while !bytes.is_empty() {
                 let [high, low] = [at >> 16, at & 0xffff];
-                // Addresses have 16 bits in a record: the upper half stands in one of its own whenever it changes.
+                // Addresses have 16 bits in a record: the upper half stands in one of its own
+                // whenever it changes.
                 if upper.replace(high) != Some(high) {
                     records.push(Record::ExtendedLinearAddress(
                         u16::try_from(high).unwrap_or(0),

@@ -1,4 +1,5 @@
-//! `lease acquire`, `lease renew` and `lease release`: leases as documents that other programs present.
+//! `lease acquire`, `lease renew` and `lease release`: leases as documents that other programs
+//! present.
 
 use core::slice;
 use core::time::Duration;
@@ -56,8 +57,8 @@ impl GrantArgs {
             (path.display().to_string(), read)
         };
         read.map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
-        // Unknown fields are ignored: a newer program may add some that an older one can do without. What it cannot do without
-        // raises the version.
+        // Unknown fields are ignored: a newer program may add some that an older one can do
+        // without. What it cannot do without raises the version.
         let document: LeaseDocument = serde_json::from_str(&text).map_err(|error| {
             Failure::usage(format!(
                 "{shown}: this is not what `randflake lease acquire --json` prints: {error}"
@@ -89,7 +90,8 @@ pub(super) fn print(document: &LeaseDocument, json: bool) -> Result<(), Failure>
     Ok(out.flush()?)
 }
 
-/// Names the program that runs this command as the holder: the command itself ends before the lease does.
+/// Names the program that runs this command as the holder: the command itself ends before the lease
+/// does.
 pub(super) fn caller() -> Result<String, Failure> {
     // The parent is that program. Where the system cannot tell, the command's own number has to do.
     holder_of_process(caller_id()).map_err(Failure::failed)
@@ -97,14 +99,15 @@ pub(super) fn caller() -> Result<String, Failure> {
 
 /// Lease node ids for another program
 ///
-/// Prints what it needs to issue ids, and what `lease renew` and `lease release` take. In each tick from start_tick
-/// up to and without end_tick (from start_unix_ms up to and without end_unix_ms) one generator may issue each sequence
-/// of the node id once. It renews at a third of the time, and stops at the end unless that was moved. Nobody else has
-/// the node id before.
+/// Prints what it needs to issue ids, and what `lease renew` and `lease release` take. In each tick
+/// from start_tick up to and without end_tick (from start_unix_ms up to and without end_unix_ms)
+/// one generator may issue each sequence of the node id once. It renews at a third of the time, and
+/// stops at the end unless that was moved. Nobody else has the node id before.
 ///
 /// It needs no secret. Where one is known here, a namespace of another secret is refused.
 ///
-/// Exit status: 0 granted, 1 failed, 2 wrong arguments, 3 nothing granted now: try again later, or use --wait.
+/// Exit status: 0 granted, 1 failed, 2 wrong arguments, 3 nothing granted now: try again later, or
+/// use --wait.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -127,10 +130,12 @@ pub(crate) struct LeaseAcquireArgs {
     /// This node id, instead of any that is free
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
-    /// How long the lease lasts unless it is renewed: seconds, or a time such as 90s or 5m [default: 1m]
+    /// How long the lease lasts unless it is renewed: seconds, or a time such as 90s or 5m
+    /// [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
-    /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
+    /// Who has it, for `lease list` [default: host, process that runs this command, a random
+    /// number]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
     /// Print a JSON object, which `lease renew` and `lease release` need
@@ -149,7 +154,8 @@ impl LeaseAcquireArgs {
         let layout = self.store.layout();
         let chosen = layout.node_id(self.node_id.as_deref())?;
         let holder = match &self.holder {
-            // `lease ticket` finds the lease of a device by such a name, and `lease list` shows nothing of an empty one.
+            // `lease ticket` finds the lease of a device by such a name, and `lease list` shows
+            // nothing of an empty one.
             Some(name) if name.is_empty() || name.starts_with("device/") => {
                 return Err(Failure::usage(format!(
                     "--holder {name:?}: it must have a character, and not begin with device/, which is for `randflake \
@@ -180,7 +186,8 @@ impl LeaseAcquireArgs {
         let acquired = self.wait.until(wait::sleep, || store.acquire(&request))?;
         let document = LeaseDocument::of(store.namespace(), holder.clone(), &acquired);
         print(&document, self.json).inspect_err(|_| {
-            // Nobody has read the whole document, so nobody issues ids. If the release fails, the leases expire.
+            // Nobody has read the whole document, so nobody issues ids. If the release fails, the
+            // leases expire.
             let unused = acquired.grants.iter().map(|grant| Grant {
                 end: grant.start,
                 ..*grant
@@ -192,13 +199,13 @@ impl LeaseAcquireArgs {
 
 /// Renew leases that `lease acquire` gave
 ///
-/// Reads what it has printed, from standard input unless --grant names a file, and prints the same with the new ends.
-/// After exit status 1 the leases may have been renewed or not: they last until their old ends at least. Repeat the
-/// renewal of the same file with the same --request: it gets the same answer. A lease that is lost must not be used any
-/// more; the others are printed.
+/// Reads what it has printed, from standard input unless --grant names a file, and prints the same
+/// with the new ends. After exit status 1 the leases may have been renewed or not: they last until
+/// their old ends at least. Repeat the renewal of the same file with the same --request: it gets
+/// the same answer. A lease that is lost must not be used any more; the others are printed.
 ///
-/// Each renewal makes what was printed before it obsolete. Of two programs with copies of one file, the first to renew goes
-/// on, and the other one's leases are lost as contested.
+/// Each renewal makes what was printed before it obsolete. Of two programs with copies of one file,
+/// the first to renew goes on, and the other one's leases are lost as contested.
 ///
 /// Exit status: 0 all are renewed, 1 failed, 2 wrong arguments or input, 4 at least one is lost.
 #[derive(Debug, clap::Args)]
@@ -208,7 +215,8 @@ Examples:
 pub(crate) struct LeaseRenewArgs {
     #[command(flatten)]
     grant: GrantArgs,
-    /// The name of this renewal: new for each one, such as from uuidgen, and the same when it is repeated
+    /// The name of this renewal: new for each one, such as from uuidgen, and the same when it is
+    /// repeated
     #[arg(long, value_name = "ID", value_parser = request_id)]
     request: RequestId,
     /// How long they last from now: seconds, or a time such as 90s or 5m [default: 1m]
@@ -228,7 +236,8 @@ impl LeaseRenewArgs {
         let document = document.renewed(&mut store, &self.request, self.ttl)?;
         // Printed also if leases are lost: the others go on, and their old document is obsolete.
         print(&document, self.json)?;
-        // The words lack the nonce of this renewal, and the old document is refused from now on as a copy.
+        // The words lack the nonce of this renewal, and the old document is refused from now on as
+        // a copy.
         if !self.json && !document.leases.is_empty() {
             say(
                 "the next renewal and the release need the leases as JSON: repeat this one with --json and the same \
@@ -251,17 +260,17 @@ impl LeaseRenewArgs {
 
 /// End leases by hand
 ///
-/// There is rarely a reason to: a lease that is not renewed ends by itself, within a minute unless its
-/// holder asked for more. To release it sooner is right only when its holder is gone for good and the
-/// store's clock was not set back since it began; else ids repeat. A lease whose holder is a running
-/// process of this machine is never released. Of a process of another machine or container nothing is known here.
-/// Either all the leases are released or none.
+/// There is rarely a reason to: a lease that is not renewed ends by itself, within a minute unless
+/// its holder asked for more. To release it sooner is right only when its holder is gone for good
+/// and the store's clock was not set back since it began; else ids repeat. A lease whose holder is
+/// a running process of this machine is never released. Of a process of another machine or
+/// container nothing is known here. Either all the leases are released or none.
 ///
-/// What `lease acquire` gave is released with what it, or the last renewal, has printed: --grant. If a copy of that was
-/// renewed, nothing is released.
+/// What `lease acquire` gave is released with what it, or the last renewal, has printed: --grant.
+/// If a copy of that was renewed, nothing is released.
 ///
-/// The lease of a device that will not use it any more is released from the device's horizon on, which only the
-/// device knows.
+/// The lease of a device that will not use it any more is released from the device's horizon on,
+/// which only the device knows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -277,7 +286,8 @@ pub(crate) struct LeaseReleaseArgs {
         allow_negative_numbers = true
     )]
     nodes: Vec<String>,
-    /// The lease of this device, which began last if it has several: its number, up to 16 hex digits
+    /// The lease of this device, which began last if it has several: its number, up to 16 hex
+    /// digits
     #[arg(long, value_name = "HEX", value_parser = device_id, requires = "horizon", conflicts_with = "force")]
     device: Option<u64>,
     /// The device's horizon: the time from which on it has issued nothing, in seconds of Unix time
@@ -293,10 +303,12 @@ pub(crate) struct LeaseReleaseArgs {
     force: bool,
     #[command(flatten)]
     grant: GrantArgs,
-    /// With --grant: the name of this release, new for each one, such as from uuidgen, and the same when it is repeated
+    /// With --grant: the name of this release, new for each one, such as from uuidgen, and the same
+    /// when it is repeated
     #[arg(long, value_name = "ID", requires = "grant", value_parser = request_id)]
     request: Option<RequestId>,
-    /// With --grant: from this Unix time in milliseconds on no id was issued [default: 15 s from now]
+    /// With --grant: from this Unix time in milliseconds on no id was issued [default: 15 s from
+    /// now]
     #[arg(long, value_name = "MS", requires = "grant", value_parser = within::<u64>(0..=u64::MAX))]
     unused_from_ms: Option<u64>,
     #[command(flatten)]
@@ -325,7 +337,8 @@ impl LeaseReleaseArgs {
         // All are checked before any is released.
         live.iter()
             .try_for_each(|record| self.check(&snapshot, record))?;
-        // The holder may have used ticks up to now, and as far ahead as any handle's tolerance goes.
+        // The holder may have used ticks up to now, and as far ahead as any handle's tolerance
+        // goes.
         let ahead = Duration::from_millis(MAX_TOLERANCE_MS);
         // One more than the tick of the clock: that tick itself may have been used.
         let unused_from = snapshot.tick() + 1 + store.namespace().ticks(ahead);
@@ -365,7 +378,8 @@ impl LeaseReleaseArgs {
     fn check(&self, snapshot: &Snapshot, record: &Record) -> Result<(), Failure> {
         let (node, holder) = (record.grant.node_id, visible(&record.holder));
         let left = span(snapshot.remaining(record));
-        // `--force` does not help against this: it is known that the holder goes on, not only possible.
+        // `--force` does not help against this: it is known that the holder goes on, not only
+        // possible.
         let running = record.is_holder_running();
         if running == Some(true) {
             return Err(Failure::failed(format!(

@@ -27,21 +27,22 @@ use crate::store::StoreArgs;
 
 /// Provision devices in a factory: an image for each row of a CSV file
 ///
-/// The first row has the names of the columns: `device`, a number of up to 16 hex digits such as a serial number or a MAC
-/// address, and, if node ids were chosen elsewhere, `node_id`. For each device a node id is leased from the store until
-/// --until, and DIR/DEVICE.hex is written as `lease provision` does. Rows are handled as they come, so a scanner of serial
-/// numbers may write them: randflake lease line - --out-dir images ...
+/// The first row has the names of the columns: `device`, a number of up to 16 hex digits such as a
+/// serial number or a MAC address, and, if node ids were chosen elsewhere, `node_id`. For each
+/// device a node id is leased from the store until --until, and DIR/DEVICE.hex is written as `lease
+/// provision` does. Rows are handled as they come, so a scanner of serial numbers may write them:
+/// randflake lease line - --out-dir images ...
 ///
-/// The namespace is the ledger: no node id is given twice, whatever tables, runs and stations there are, and no device gets
-/// a second image. So all stations take one store: sqlite:PATH on a single machine, else a server such as
-/// postgres://HOST/DATABASE. Make the namespace once, with a longest TTL as long as the grants. Keep it apart from those of
-/// servers.
+/// The namespace is the ledger: no node id is given twice, whatever tables, runs and stations there
+/// are, and no device gets a second image. So all stations take one store: sqlite:PATH on a single
+/// machine, else a server such as postgres://HOST/DATABASE. Make the namespace once, with a longest
+/// TTL as long as the grants. Keep it apart from those of servers.
 ///
-/// A run that was cut goes on where it stopped: repeat it with the same --out-dir. A device is made completely or not at
-/// all, and never gets another node id by a repetition.
+/// A run that was cut goes on where it stopped: repeat it with the same --out-dir. A device is made
+/// completely or not at all, and never gets another node id by a repetition.
 ///
-/// Exit status: 0 each device has an image, 1 some have not, for the reasons that are said, 2 wrong arguments or a wrong
-/// table.
+/// Exit status: 0 each device has an image, 1 some have not, for the reasons that are said, 2 wrong
+/// arguments or a wrong table.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -152,13 +153,15 @@ struct LineRun<'a> {
     place: GrantPlace,
     key: Option<DeviceKey>,
     ledger: Ledger,
-    /// The leases when the run began. What other stations lease meanwhile is noticed by the registration.
+    /// The leases when the run began. What other stations lease meanwhile is noticed by the
+    /// registration.
     leases: BTreeMap<u64, Vec<Grant>>,
     folder: Folder,
 }
 
 impl LineRun<'_> {
-    /// Refuses a ledger that does not know the images of this folder: an older copy would give their node ids once more.
+    /// Refuses a ledger that does not know the images of this folder: an older copy would give
+    /// their node ids once more.
     fn check_folder(&mut self) -> Result<(), Failure> {
         for device in self.folder.devices()? {
             if !self.leases.contains_key(&device) && !self.ledger.knows(device)? {
@@ -231,8 +234,8 @@ impl LineRun<'_> {
         self.write(device, &lease).map(Outcome::Provisioned)
     }
 
-    /// Whether another station has leased for the device. The ledger is read anew: it is asked only where a run was cut, or
-    /// two stations are at one device.
+    /// Whether another station has leased for the device. The ledger is read anew: it is asked only
+    /// where a run was cut, or two stations are at one device.
     fn has_other_lease(&mut self, device: u64, ours: &Grant) -> Result<bool, Failure> {
         self.leases = self.ledger.leases()?;
         let leases = self.leases.get(&device).into_iter().flatten();
@@ -241,7 +244,8 @@ impl LineRun<'_> {
 
     fn write(&mut self, device: u64, lease: &Grant) -> Result<ProvisionedDevice, Failure> {
         let spec = self.ledger.spec();
-        // From now on, also where the lease began before: an image that was made twice after all then repeats nothing.
+        // From now on, also where the lease began before: an image that was made twice after all
+        // then repeats nothing.
         let from = [self.factory.from(), date::now(), unix(spec, lease.start)];
         let from = from.into_iter().max().unwrap_or_default();
         let until = self.place.until.min(unix(spec, lease.end));

@@ -41,7 +41,8 @@ impl LeaseListArgs {
             .filter(|record| self.all || snapshot.is_live(record))
             .map(|record| LeaseRow::of(&snapshot, record))
             .peekable();
-        // Nothing on standard output: a script that counts lines counts leases, and the heading alone is confusing.
+        // Nothing on standard output: a script that counts lines counts leases, and the heading
+        // alone is confusing.
         if !self.json && rows.peek().is_none() {
             say("no leases");
             return Ok(());
@@ -143,9 +144,10 @@ impl Display for LeaseOccupancy {
 
 /// List the namespaces of a store
 ///
-/// Creates nothing. A dropped namespace is not listed, and neither is a counter without leases. One that cannot be read
-/// is named on standard error, and the exit status is 1; so is a row with a name that no namespace may have. Namespaces whose
-/// ids may be equal, because they have one secret, or are plain and have one layout, name each other.
+/// Creates nothing. A dropped namespace is not listed, and neither is a counter without leases. One
+/// that cannot be read is named on standard error, and the exit status is 1; so is a row with a
+/// name that no namespace may have. Namespaces whose ids may be equal, because they have one
+/// secret, or are plain and have one layout, name each other.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeaseNamespacesArgs {
     /// Print a JSON object for each namespace

@@ -19,20 +19,24 @@ use crate::store::LeaseArgs;
 
 /// Write the first horizon of a new device, and its grant, as an image to program
 ///
-/// A device without a horizon issues nothing: its flash may have been erased after it issued ids. So the factory
-/// writes the first one, once for each device, and once more for each device that lost it and gets another grant.
-/// Never write it to a device that is in use with the grant that it has: it would issue the same ids again.
+/// A device without a horizon issues nothing: its flash may have been erased after it issued ids.
+/// So the factory writes the first one, once for each device, and once more for each device that
+/// lost it and gets another grant. Never write it to a device that is in use with the grant that it
+/// has: it would issue the same ids again.
 ///
-/// The image holds all pages of the horizon, so none keeps an older record, and the grant, 32 bytes, little-endian: node
-/// id, first tick, first tick after the grant, the version (2 of layouts of up to 53 bits, else 1), 16 of the key or of ones. The key is
-/// the secret, or that of 53-bit ids (`keygen --key53`), if the layout has these. A device that is granted its
-/// node ids by `lease ticket` needs no grant here.
+/// The image holds all pages of the horizon, so none keeps an older record, and the grant, 32
+/// bytes, little-endian: node id, first tick, first tick after the grant, the version (2 of layouts
+/// of up to 53 bits, else 1), 16 of the key or of ones. The key is the secret, or that of 53-bit
+/// ids (`keygen --key53`), if the layout has these. A device that is granted its node ids by `lease
+/// ticket` needs no grant here.
 ///
-/// With --device the device is registered in the store, as `lease device` does, unless it is there: then its counter stays.
-/// If a grant is written, too, its node id is leased from the store until the grant ends, another one each time: so a device
-/// that has lost its horizon is provisioned again by the same command. `lease line` does this for many devices.
+/// With --device the device is registered in the store, as `lease device` does, unless it is there:
+/// then its counter stays. If a grant is written, too, its node id is leased from the store until
+/// the grant ends, another one each time: so a device that has lost its horizon is provisioned
+/// again by the same command. `lease line` does this for many devices.
 ///
-/// With --node-id no store is asked: give each node id to one device, and to no namespace of a store with the same secret.
+/// With --node-id no store is asked: give each node id to one device, and to no namespace of a
+/// store with the same secret.
 ///
 /// The image is written to a new file that only its owner may read.
 #[derive(Debug, clap::Args)]
@@ -85,8 +89,8 @@ impl LeaseProvisionArgs {
         let tried = place.map(|place| grant(spec, given.unwrap_or(0), from, place.until));
         let mut lease = tried.transpose()?;
         let mut file = self.file(place, lease.as_ref(), key.as_ref(), from)?;
-        // The store before the file: a device that is registered without an image does no harm, and the command can be
-        // repeated; an existing file would refuse the repetition.
+        // The store before the file: a device that is registered without an image does no harm, and
+        // the command can be repeated; an existing file would refuse the repetition.
         match (self.device, place) {
             (Some(device), None) => self.register(device, &mut self.ledger(key.as_ref())?)?,
             (Some(device), Some(place)) => {
@@ -142,8 +146,8 @@ impl LeaseProvisionArgs {
 
     /// Registers the device.
     ///
-    /// One that is registered keeps its counter: after it is provisioned once more it still refuses the tickets that it has
-    /// had.
+    /// One that is registered keeps its counter: after it is provisioned once more it still refuses
+    /// the tickets that it has had.
     fn register(&self, device: u64, ledger: &mut Ledger) -> Result<(), Failure> {
         let is_new = ledger.register(device, self.owner.as_deref().unwrap_or_default())?;
         match &self.owner {

@@ -8,14 +8,15 @@ use crate::output::print_line;
 
 /// Print functions that read and make ids in PostgreSQL
 ///
-/// They are SQL and PL/pgSQL in a schema of their own: no extension and no superuser, so managed services take them. Run the
-/// output once, as the role that shall own the schema; it begins and ends its own transaction. Encrypted ids then need
-/// the key, which `randflake sql key` brings.
+/// They are SQL and PL/pgSQL in a schema of their own: no extension and no superuser, so managed
+/// services take them. Run the output once, as the role that shall own the schema; it begins and
+/// ends its own transaction. Encrypted ids then need the key, which `randflake sql key` brings.
 ///
-/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a secret of its own. It counts
-/// 1, 2, 3, without steps or dates, and shares nothing with a counter of `randflake segment`. It jumps ahead after each start of
-/// the server, and in a copy of the database it waits until its owner calls resume. With --tagged it checks and makes tagged
-/// UUIDs, by keys that cannot read ids.
+/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a
+/// secret of its own. It counts 1, 2, 3, without steps or dates, and shares nothing with a counter
+/// of `randflake segment`. It jumps ahead after each start of the server, and in a copy of the
+/// database it waits until its owner calls resume. With --tagged it checks and makes tagged UUIDs,
+/// by keys that cannot read ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +30,8 @@ pub(crate) struct SqlPostgresArgs {
     /// Make ids of an encrypted counter here, by next_id, instead of reading those of a layout
     #[arg(long, conflicts_with = "layout")]
     counter: bool,
-    /// Check and make tagged UUIDs here, by is_tagged, tagged_id and make_uuid, instead of reading ids
+    /// Check and make tagged UUIDs here, by is_tagged, tagged_id and make_uuid, instead of reading
+    /// ids
     #[arg(long, conflicts_with_all = ["layout", "counter"])]
     tagged: bool,
     #[command(flatten)]
@@ -93,18 +95,21 @@ const POSTGRES_TAGGED: &[&str] = &[
     piece!("rights"),
 ];
 
-/// Functions that only the owner calls: they return the key, or take one, or say where a counter goes on.
+/// Functions that only the owner calls: they return the key, or take one, or say where a counter
+/// goes on.
 const INNER_FUNCTIONS: &str = "'round_keys', 'encrypt_block', 'decrypt_block', 'encrypt_number', \
      'decrypt_number', 'here', 'this_run', 'confirm', 'resume'";
 /// Functions that use the key for their callers: each is a right that the owner grants.
 const GRANTED_FUNCTIONS: &str = "'encrypt', 'decrypt', 'encrypt_many', 'decrypt_many', 'next_id', \
      'is_tagged', 'tagged_id', 'make_uuid'";
 
-/// Operators by their places, `{+}`: with a schema, because the caller's `search_path` chooses among operators
-/// without one. There an operator for the exact types of its arguments wins over `pg_catalog`'s, which converts
-/// them. So everybody who may create something in `public` could run code as the caller.
+/// Operators by their places, `{+}`: with a schema, because the caller's `search_path` chooses
+/// among operators without one. There an operator for the exact types of its arguments wins over
+/// `pg_catalog`'s, which converts them. So everybody who may create something in `public` could run
+/// code as the caller.
 ///
-/// All have one precedence in this form, and are evaluated from left to right: the texts have parentheses for the rest.
+/// All have one precedence in this form, and are evaluated from left to right: the texts have
+/// parentheses for the rest.
 const OPERATORS: [&str; 19] = [
     "&", "|", "#", "<<", ">>", "+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "||", "~",
     "!~",
@@ -155,9 +160,10 @@ fn described(layout: &str) -> Vec<(&'static str, String)> {
 
 /// Print functions that read and make ids in MySQL and MariaDB
 ///
-/// They are stored functions in a database of their own. Run the output once, with the client, which knows DELIMITER. With
-/// the binary log on, its user needs SUPER, or the server the setting log_bin_trust_function_creators. Encrypted ids then
-/// need the key, which `randflake sql key` brings.
+/// They are stored functions in a database of their own. Run the output once, with the client,
+/// which knows DELIMITER. With the binary log on, its user needs SUPER, or the server the setting
+/// log_bin_trust_function_creators. Encrypted ids then need the key, which `randflake sql key`
+/// brings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -167,7 +173,8 @@ Examples:
 pub(crate) struct SqlMysqlArgs {
     #[command(flatten)]
     schema: SchemaArgs,
-    /// Check and make tagged UUIDs here, by is_tagged, tagged_id and make_uuid, instead of reading ids
+    /// Check and make tagged UUIDs here, by is_tagged, tagged_id and make_uuid, instead of reading
+    /// ids
     #[arg(long, conflicts_with = "layout")]
     tagged: bool,
     #[command(flatten)]
@@ -249,8 +256,8 @@ impl SqlMysqlArgs {
 
 /// Print macros that read and make ids in DuckDB
 ///
-/// They are in a schema of their own, of a database file or of one session. The key is a variable of the session, which
-/// the macro `key_of` makes of a secret: it is in no file.
+/// They are in a schema of their own, of a database file or of one session. The key is a variable
+/// of the session, which the macro `key_of` makes of a secret: it is in no file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -56,7 +56,8 @@ mod key {
     // Recognised all the same: "unrecognized subcommand" would read like a mistake in the guide.
     /// Not in this build
     ///
-    /// Any arguments are accepted, `--help` among them, so that the reason is this build and not the first option.
+    /// Any arguments are accepted, `--help` among them, so that the reason is this build and not
+    /// the first option.
     #[derive(Debug, clap::Args)]
     #[command(disable_help_flag = true, hide = true)]
     pub(crate) struct SqlKeyArgs {

@@ -14,11 +14,11 @@ use crate::output::stdout;
 
 /// Print partitions of a table by time, for PostgreSQL, MySQL and MariaDB
 ///
-/// The table keeps raw ids, or plain ones, and is partitioned by them: PARTITION BY RANGE (id). Bounds are literals, so the
-/// planner leaves out partitions; times are in UTC.
+/// The table keeps raw ids, or plain ones, and is partitioned by them: PARTITION BY RANGE (id).
+/// Bounds are literals, so the planner leaves out partitions; times are in UTC.
 ///
-/// In MySQL and MariaDB the table has a first partition for what is earlier, and these are added above it. There a partition
-/// begins where the one below it ends, whatever --from is.
+/// In MySQL and MariaDB the table has a first partition for what is earlier, and these are added
+/// above it. There a partition begins where the one below it ends, whatever --from is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -132,7 +132,8 @@ impl SqlPartitionsArgs {
     }
 }
 
-/// Refuses negative raw ids, which sort before all others: partitions are added behind those that are there.
+/// Refuses negative raw ids, which sort before all others: partitions are added behind those that
+/// are there.
 fn check_order(spec: LayoutSpec, to_ms: u64) -> Result<(), Failure> {
     let sign_ms = sign_tick(spec).map(|tick| spec.unix_ms(tick));
     match sign_ms {

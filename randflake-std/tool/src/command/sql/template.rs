@@ -73,7 +73,8 @@ pub(super) const BITS_53: FormValues = [
 
 /// Fills the places, `{name}`, of a text.
 ///
-/// Only with what needs no quotes: names that were checked, and numbers, dates and expressions of the layout.
+/// Only with what needs no quotes: names that were checked, and numbers, dates and expressions of
+/// the layout.
 pub(super) fn fill(text: &str, values: &[(&str, String)]) -> String {
     let put =
         |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
@@ -118,7 +119,8 @@ pub(super) fn name(text: &str) -> Result<String, String> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TermsArgs {
-    /// Which bits mean what, as in `randflake inspect` [default: the layout that the store has for the namespace]
+    /// Which bits mean what, as in `randflake inspect` [default: the layout that the store has for
+    /// the namespace]
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<LayoutChoice>,
     #[command(flatten)]
@@ -205,7 +207,8 @@ impl TermsArgs {
 const US_PER_MS: u64 = 1_000;
 const MS_PER_S: u64 = 1_000;
 
-/// What the places of a template stand for. The time is the highest field, as in each layout that the command line has.
+/// What the places of a template stand for. The time is the highest field, as in each layout that
+/// the command line has.
 pub(super) fn values(spec: LayoutSpec) -> Result<Vec<(&'static str, String)>, Failure> {
     let fields = spec.fields();
     let ticks = spec.max_tick() + 1;

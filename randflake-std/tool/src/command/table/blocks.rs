@@ -13,7 +13,8 @@ use crate::failure::Failure;
 
 /// Bytes that are read together: some thousand rows, so that decrypting many at once pays.
 const BLOCK_LEN: usize = 256 << 10;
-/// Longest row, in bytes: without a limit a quote that is never closed would fill the memory with the rest of the file.
+/// Longest row, in bytes: without a limit a quote that is never closed would fill the memory with
+/// the rest of the file.
 const LONGEST_ROW: usize = 8 << 20;
 
 /// A row, by its places in the bytes of a block.
@@ -21,7 +22,8 @@ const LONGEST_ROW: usize = 8 << 20;
 pub(super) struct Row {
     /// Its text, up to where further columns belong.
     pub(super) text: Range<usize>,
-    /// Start of the next row. What is between is the end of this one: a line ending, and of an object its brace.
+    /// Start of the next row. What is between is the end of this one: a line ending, and of an
+    /// object its brace.
     pub(super) next: usize,
     /// The cell of the id as it is written, with its quotes; empty where nobody asks for it.
     pub(super) cell: Range<usize>,
@@ -50,7 +52,8 @@ pub(super) enum Content {
 pub(super) trait Split: Send {
     /// Finds the row that begins at `start`, or `None` if the bytes end before it does.
     ///
-    /// Rows end with a line ending, also the last one. Fails where no row can be right, as without the column.
+    /// Rows end with a line ending, also the last one. Fails where no row can be right, as without
+    /// the column.
     fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure>;
 
     /// What is wrong with the whole input, known at its end.
@@ -139,7 +142,8 @@ impl Blocks {
     /// Reads once. A last line without an ending is given one.
     fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), Failure> {
         let len = bytes.len();
-        // Doubled for a row that is longer than a block, so that it is not looked through for each piece.
+        // Doubled for a row that is longer than a block, so that it is not looked through for each
+        // piece.
         bytes.resize(len + BLOCK_LEN.max(len), 0);
         let read = loop {
             match self.input.read(&mut bytes[len..]) {
@@ -197,7 +201,8 @@ impl Split for Lines {
     }
 }
 
-/// Length of the byte order marks that a row begins with. Files that were joined have them before later rows, too.
+/// Length of the byte order marks that a row begins with. Files that were joined have them before
+/// later rows, too.
 pub(super) fn marks_len(row: &[u8]) -> usize {
     let pieces = row.chunks(BYTE_ORDER_MARK.len());
     let marks = pieces.take_while(|piece| *piece == BYTE_ORDER_MARK);
@@ -252,7 +257,8 @@ impl BadRows {
         }
     }
 
-    /// A cell that is no id. Rows are counted from 1 behind the header; a row may have several lines.
+    /// A cell that is no id. Rows are counted from 1 behind the header; a row may have several
+    /// lines.
     pub(super) fn cell(&mut self, row: u64, line: u64, problem: &str) -> Result<Verdict, Failure> {
         let place = match &self.column {
             Some(column) => format!("row {row} (line {line}), column {column}: {problem}"),

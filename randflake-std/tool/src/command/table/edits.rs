@@ -21,10 +21,12 @@ const ADDED: &[&str] = &["time_utc", "node", "sequence"];
 pub(crate) struct AddArgs {
     #[command(flatten)]
     table: TableArgs,
-    /// Columns to print [default: id,time_utc,node,sequence; behind those of a table the last three]
+    /// Columns to print [default: id,time_utc,node,sequence; behind those of a table the last
+    /// three]
     ///
-    /// The fields of --json: id (as it was given), time in Unix seconds, unix_ms, time_utc, node, sequence, raw; each part of
-    /// the node id that has a name, such as worker; and each form of --from.
+    /// The fields of --json: id (as it was given), time in Unix seconds, unix_ms, time_utc, node,
+    /// sequence, raw; each part of the node id that has a name, such as worker; and each form of
+    /// --from.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',', requires = "table")]
     columns: Vec<String>,
     /// Text before the name of every new column, so that none is one that the table has

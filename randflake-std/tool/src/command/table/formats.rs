@@ -59,7 +59,8 @@ impl Column {
         })
     }
 
-    /// Whether JSON has it in quotes. Ids are, as many readers round numbers over 53 bits, unless `numbers` are asked for.
+    /// Whether JSON has it in quotes. Ids are, as many readers round numbers over 53 bits, unless
+    /// `numbers` are asked for.
     pub(super) fn is_text(self, numbers: bool) -> bool {
         match self {
             Self::Form(TextFormat::Int | TextFormat::Uint) | Self::Raw => !numbers,
@@ -175,8 +176,8 @@ impl Separated {
         }
     }
 
-    /// Reads a row up to the first byte of its line ending. Returns its length and how many cells it has, or `None` if the
-    /// bytes end before it does.
+    /// Reads a row up to the first byte of its line ending. Returns its length and how many cells
+    /// it has, or `None` if the bytes end before it does.
     fn record(&mut self, bytes: &[u8]) -> Option<(usize, usize)> {
         loop {
             let (cells, ends) = (&mut self.cells, &mut self.ends);
@@ -308,7 +309,8 @@ impl Separated {
 
 impl Split for Separated {
     fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure> {
-        // They belong to no cell. The reader would take them for a part of one, except before the very first.
+        // They belong to no cell. The reader would take them for a part of one, except before the
+        // very first.
         let begin = start + marks_len(&bytes[start..]);
         let rest = &bytes[begin..];
         let (len, width) = if rest.starts_with(b"\n") || rest.starts_with(b"\r") {

@@ -1,8 +1,9 @@
 //! Tables: CSV, tab-separated values and JSON lines, read and written row by row.
 //!
-//! A thread reads standard input and finds the rows and the ids in them (`blocks`, with a splitter for each format); the
-//! command's own thread decrypts the ids of a block at once, edits the rows and writes them (`run`). What a row has besides
-//! is copied byte for byte: nobody's quotes, spaces or digits change.
+//! A thread reads standard input and finds the rows and the ids in them (`blocks`, with a splitter
+//! for each format); the command's own thread decrypts the ids of a block at once, edits the rows
+//! and writes them (`run`). What a row has besides is copied byte for byte: nobody's quotes, spaces
+//! or digits change.
 
 mod blocks;
 mod edits;
@@ -30,8 +31,8 @@ pub(crate) struct TableArgs {
     format: FormatArgs,
     /// Read a table of the same format from standard input, with the ids in this column
     ///
-    /// The name of a column or of a member. Of CSV and TSV also its number, counted from 1: in a table without a header, or
-    /// where two columns have one name.
+    /// The name of a column or of a member. Of CSV and TSV also its number, counted from 1: in a
+    /// table without a header, or where two columns have one name.
     #[arg(long, value_name = "NAME", requires = "table")]
     column: Option<String>,
     /// The table has no header: its first row is data
@@ -62,7 +63,8 @@ struct FormatArgs {
     csv: bool,
     /// Print tab-separated values: no quotes, as PostgreSQL's COPY writes them; nothing is `\N`
     ///
-    /// `mysql --batch` writes them too, but NULL as the text NULL, which is no id: select IFNULL(order_id, '').
+    /// `mysql --batch` writes them too, but NULL as the text NULL, which is no id: select
+    /// IFNULL(order_id, '').
     #[arg(long)]
     tsv: bool,
     /// Print JSON lines, with ids as strings
@@ -102,7 +104,8 @@ impl TableArgs {
 
     /// Reads the rows and writes them edited.
     ///
-    /// `given` are ids of the command line, and `added` the names of columns that the table must not have yet.
+    /// `given` are ids of the command line, and `added` the names of columns that the table must
+    /// not have yet.
     fn run(
         &self,
         given: &[String],
@@ -160,7 +163,8 @@ impl TableArgs {
     }
 }
 
-/// Blocks that wait for the writer. Few, so that memory is bounded; more than one, so that neither side waits for each.
+/// Blocks that wait for the writer. Few, so that memory is bounded; more than one, so that neither
+/// side waits for each.
 const WAITING: usize = 2;
 
 /// What a command does with the rows.
@@ -173,7 +177,8 @@ trait Edit {
     /// Decrypts or encrypts the numbers of ids, all at once.
     fn permute(&self, numbers: &mut [u64]);
 
-    /// Writes the row of an id and its permuted number, or says why there is none of it; then nothing is written.
+    /// Writes the row of an id and its permuted number, or says why there is none of it; then
+    /// nothing is written.
     fn row(
         &mut self,
         row: RowText<'_>,
@@ -240,8 +245,8 @@ fn run(
     let mut out = stdout();
     let (filled, next) = sync_channel(WAITING);
     let (empty, used) = channel();
-    // Not scoped: when nobody reads the output any more, the process ends at once, though the reader may be waiting for
-    // input.
+    // Not scoped: when nobody reads the output any more, the process ends at once, though the
+    // reader may be waiting for input.
     let reader = thread::Builder::new()
         .name("reader".to_owned())
         .spawn(move || read_all(blocks, &filled, &used))

@@ -1,6 +1,6 @@
-//! Requests of gunicorn's own tests, which are right and wrong HTTP/1.1, in files: each as it is, and aimed at a path that reads
-//! its body. Another request comes behind each on the same connection: whether that is answered shows where the server
-//! believes that the first one ends.
+//! Requests of gunicorn's own tests, which are right and wrong HTTP/1.1, in files: each as it is,
+//! and aimed at a path that reads its body. Another request comes behind each on the same
+//! connection: whether that is answered shows where the server believes that the first one ends.
 
 use std::path::Path;
 use std::{fs, io};
@@ -10,14 +10,15 @@ use crate::server::Answer;
 use crate::server::Server;
 use crate::told;
 
-/// Kinds of the list: gunicorn's own rules, where any refusal or answer is right; and wrong requests that are refused,
-/// after which the connection rightly goes on.
+/// Kinds of the list: gunicorn's own rules, where any refusal or answer is right; and wrong
+/// requests that are refused, after which the connection rightly goes on.
 const OWN_RULE: &str = "own-rule";
 const GOES_ON: &str = "goes-on";
 
 const BEHIND: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
-/// The bytes of a file: its line ends are for people, `\r\n`, `\n`, `\t`, `\0` and `\xFF` stand for the bytes.
+/// The bytes of a file: its line ends are for people, `\r\n`, `\n`, `\t`, `\0` and `\xFF` stand for
+/// the bytes.
 fn request(path: &Path) -> io::Result<Vec<u8>> {
     let text: Vec<u8> = fs::read(path)?
         .into_iter()
@@ -44,7 +45,8 @@ fn request(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same head and body for `POST /v1/leases`, if its first line is one of HTTP/1 with a usual method.
+/// The same head and body for `POST /v1/leases`, if its first line is one of HTTP/1 with a usual
+/// method.
 fn aimed(request: &[u8]) -> Option<Vec<u8>> {
     let end = request.windows(2).position(|two| two == b"\r\n")?;
     let line = core::str::from_utf8(&request[..end]).ok()?;

@@ -1,4 +1,5 @@
-//! Dieharder, on ids as the world sees them and on those of a layout without encryption, which it must tell from random.
+//! Dieharder, on ids as the world sees them and on those of a layout without encryption, which it
+//! must tell from random.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -9,10 +10,12 @@ use super::{list, number};
 use crate::server::Server;
 use crate::told;
 
-/// A test of dieharder: its number, its variant if it has one, and how often it is repeated if not as often as it says itself.
+/// A test of dieharder: its number, its variant if it has one, and how often it is repeated if not
+/// as often as it says itself.
 type Test = (&'static str, Option<&'static str>, Option<&'static str>);
 
-/// Tests as `NUMBER`, `NUMBER/VARIANT` or `NUMBERxTIMES`. Together they take 10^9 ids, a little more than once.
+/// Tests as `NUMBER`, `NUMBER/VARIANT` or `NUMBERxTIMES`. Together they take 10^9 ids, a little
+/// more than once.
 const TESTS: &str = "0 1 2 3 4 8 9 10 11 12 13 15 16 17x5 100 101 102 200/1 200/2 200/3 200/4 200/5 201/2 201/3 201/4 201/5 \
                      202/2 202/3 202/4 202/5 203/0 203/1 204 205 206 207 208 209";
 
@@ -28,7 +31,8 @@ fn tests() -> impl Iterator<Item = Test> + Clone {
     })
 }
 
-/// P-values of one test, each with dieharder's word about it, after it has taken as many ids as it wants.
+/// P-values of one test, each with dieharder's word about it, after it has taken as many ids as it
+/// wants.
 fn rows_of(stream: &mut Stream<'_>, (number, variant, times): Test) -> Vec<String> {
     let mut command = Command::new(told("RANDFLAKE_DIEHARDER"));
     // What stands on its standard input.

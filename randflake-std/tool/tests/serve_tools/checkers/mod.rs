@@ -1,5 +1,5 @@
-//! Suites and tools that others published, on a server: `cargo xtask deep checkers` brings them. What is left out of each stands in a
-//! list beside its module, with the reason.
+//! Suites and tools that others published, on a server: `cargo xtask deep checkers` brings them.
+//! What is left out of each stands in a list beside its module, with the reason.
 
 #![expect(
     clippy::print_stdout,
@@ -77,7 +77,8 @@ impl<'a> Stream<'a> {
         &self.bytes[begin..begin + most]
     }
 
-    /// On a connection of its own: a checker may think for longer than the server keeps one that is idle.
+    /// On a connection of its own: a checker may think for longer than the server keeps one that is
+    /// idle.
     fn ask(&mut self) {
         let address = self.address;
         let connection = TcpStream::connect(address).unwrap();

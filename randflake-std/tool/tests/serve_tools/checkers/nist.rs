@@ -1,4 +1,5 @@
-//! NIST SP 800-22 on sequences of 10^6 bits, which are taken at even distances from a stream of ids.
+//! NIST SP 800-22 on sequences of 10^6 bits, which are taken at even distances from a stream of
+//! ids.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! redis-py's own tests, of its package of `PyPI`, with the server in place of Redis. What they ask for that is not here is left
-//! out by a list of reasons; a failure of any other kind fails this.
+//! redis-py's own tests, of its package of `PyPI`, with the server in place of Redis. What they ask
+//! for that is not here is left out by a list of reasons; a failure of any other kind fails this.
 
 use std::process::Command;
 use std::{fs, path::Path};

@@ -1,5 +1,5 @@
-//! Redis' own tests in Tcl, of a source package of `PyPI` that has Redis' sources, with the server in place of Redis. What they
-//! ask for that is not here is left out by a list of reasons.
+//! Redis' own tests in Tcl, of a source package of `PyPI` that has Redis' sources, with the server
+//! in place of Redis. What they ask for that is not here is left out by a list of reasons.
 
 use std::path::Path;
 use std::process::Command;

@@ -100,7 +100,8 @@ fn refusal(client: &mut Client, statement: &str) -> String {
     client.query_drop(statement).unwrap_err().to_string()
 }
 
-/// Ids of which a database says something else than core. Times are compared as milliseconds; bits of no field are not composed.
+/// Ids of which a database says something else than core. Times are compared as milliseconds; bits
+/// of no field are not composed.
 const DIFFERENT: &str = "
     SELECT COUNT(*) FROM test.expected AS e WHERE NOT (
         s.id_to_text(id) <=> e.text AND s.id_from_text(e.text) <=> id

@@ -14,19 +14,11 @@ use crate::user::{Answer, KEY, User};
 use crate::wiretap::Wiretap;
 
 /// Everything that a server may log.
-const LOGS: [&str; 11] = [
-    "--log-bin=binary",
-    "--server-id=1",
-    "--general-log=1",
-    "--general-log-file=general.log",
-    "--slow-query-log=1",
-    "--slow-query-log-file=slow.log",
-    "--long-query-time=0",
-    "--performance-schema=ON",
-    "--performance-schema-consumer-events-statements-current=ON",
-    "--performance-schema-consumer-events-statements-history=ON",
-    "--performance-schema-consumer-events-statements-history-long=ON",
-];
+const LOGS: &str = "--log-bin=binary --server-id=1 --general-log=1 --general-log-file=general.log \
+    --slow-query-log=1 --slow-query-log-file=slow.log --long-query-time=0 \
+    --performance-schema=ON --performance-schema-consumer-events-statements-current=ON \
+    --performance-schema-consumer-events-statements-history=ON \
+    --performance-schema-consumer-events-statements-history-long=ON";
 
 /// The logs' bytes, of names that begin so.
 fn logged(data: &Path, name: &str) -> Vec<u8> {
@@ -45,7 +37,8 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// A connection on which others read, and an encrypted one. A number and the key combined with it cross the same one.
+/// A connection on which others read, and an encrypted one. A number and the key combined with it
+/// cross the same one.
 #[test]
 fn the_key_crosses_no_network_in_clear() {
     let authority = Authority::new();
@@ -177,7 +170,7 @@ fn is_in_no_log(
 
 #[test]
 fn the_key_is_in_no_log() {
-    let (database, mut client) = Database::with_orders(&LOGS);
+    let (database, mut client) = Database::with_orders(&LOGS.split(' ').collect::<Vec<_>>());
     let mut shapes = shapes(&mut client, "");
     shapes.push(KEY.as_bytes().to_vec());
     is_in_no_log(&database, &mut client, &shapes, |options| {
@@ -187,12 +180,13 @@ fn the_key_is_in_no_log() {
 
 #[test]
 fn the_tag_key_is_in_no_log_the_secret_nowhere() {
-    let (database, mut client) = Database::with_tagged_orders(&LOGS);
+    let (database, mut client) = Database::with_tagged_orders(&LOGS.split(' ').collect::<Vec<_>>());
     client
         .query_drop("SELECT randflake_orders.is_tagged(randflake_orders.make_uuid(1, 1))")
         .unwrap();
     let mut shapes = shapes(&mut client, "WHERE number = 1");
-    // The first four words of the schedule are the beginning of a key: of the secret they would read ids.
+    // The first four words of the schedule are the beginning of a key: of the secret they would
+    // read ids.
     let of_ids = secret(1).cipher();
     let [[x, y], ..] = *of_ids.round_keys().collect::<Vec<_>>() else {
         panic!("no round keys");

@@ -113,7 +113,8 @@ fn a_column_of_16_bytes_keeps_every_bit() {
     assert_eq!(client.query_first::<bool>(nothing).unwrap(), Some(true));
 }
 
-/// Why the guide says `BINARY(16)`. A server that keeps all of them makes this fail, and the guide is to be changed then.
+/// Why the guide says `BINARY(16)`. A server that keeps all of them makes this fail, and the guide
+/// is to be changed then.
 #[test]
 fn type_uuid_changes_those_of_ninth_byte_0x80() {
     let (_database, mut client) = Database::with_tagged_orders(&[]);

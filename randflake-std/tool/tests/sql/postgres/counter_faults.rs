@@ -47,7 +47,8 @@ const FORGETS: &[&str] = &["synchronous_commit=off", "wal_writer_delay=10s"];
 const ASYNCHRONOUS: &str =
     "BEGIN; INSERT INTO invoices DEFAULT VALUES; SET LOCAL synchronous_commit = off; COMMIT";
 
-/// Ids of transactions that are lost are not made again, whether they were inserted or selected alone.
+/// Ids of transactions that are lost are not made again, whether they were inserted or selected
+/// alone.
 #[test]
 fn a_crash_that_loses_commits_repeats_no_id() {
     let mut database = with_invoices(FORGETS);
@@ -91,7 +92,8 @@ fn a_killed_process_of_the_server_repeats_no_id() {
         .unwrap()
         .get(0);
     server::kill(process);
-    // Until it has seen that, which closes all connections, and not only that of the killed process.
+    // Until it has seen that, which closes all connections, and not only that of the killed
+    // process.
     while client.batch_execute("SELECT 1").is_ok() {
         thread::sleep(Duration::from_millis(10));
     }
@@ -134,8 +136,8 @@ fn a_transaction_with_an_id_waits_for_the_disk() {
     }
 }
 
-/// The first id after a start jumps, in a transaction that stays open or is rolled back: the others neither wait for it nor
-/// jump once more.
+/// The first id after a start jumps, in a transaction that stays open or is rolled back: the others
+/// neither wait for it nor jump once more.
 #[test]
 fn a_jump_neither_blocks_nor_rolls_back() {
     let mut database = with_invoices(&[]);
@@ -261,7 +263,8 @@ fn a_copy_of_the_database_waits_until_it_is_resumed() {
     ids(&mut database.client(), INSERT, 1);
 }
 
-/// Files from before the last ids, which the server takes for its own: neither system identifier nor timeline is another.
+/// Files from before the last ids, which the server takes for its own: neither system identifier
+/// nor timeline is another.
 #[test]
 fn an_older_copy_of_the_servers_files_repeats_no_id() {
     let mut database = with_invoices(&[]);

@@ -141,7 +141,8 @@ fn refusal(client: &mut Client, statement: &str) -> String {
     format!("{}{}", error.message(), detail.unwrap_or_default())
 }
 
-/// What one statement gives: of arrays of ids and raw ids, the text of all that differs from what was expected.
+/// What one statement gives: of arrays of ids and raw ids, the text of all that differs from what
+/// was expected.
 const COMPARED: &str = "
     SELECT count(*) FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $8::bigint[])
         AS expected (id, raw, text, unix_ms, node, sequence, composed),
@@ -271,8 +272,8 @@ fn ids_of_others_are_read() {
     }
 }
 
-/// How many ids are in ranges of times, around times of ids themselves and between ticks; and for how many of all ids the
-/// range of times and its raw ids differ.
+/// How many ids are in ranges of times, around times of ids themselves and between ticks; and for
+/// how many of all ids the range of times and its raw ids differ.
 const IN_RANGES: &str = "
     SELECT count(*) FILTER (WHERE is_within), count(*) FILTER (WHERE is_within <> is_found) FROM (
         SELECT raw_time(raw) >= from_time AND raw_time(raw) < to_time AS is_within,
@@ -312,8 +313,8 @@ fn a_range_of_times_is_one_of_raw_ids_in_every_layout() {
     }
 }
 
-/// The UUID form of ids in the type of PostgreSQL
-/// Texts that the server reads and writes otherwise, or has other bytes for, or takes for another version or variant.
+/// The UUID form of ids in the type of PostgreSQL Texts that the server reads and writes otherwise,
+/// or has other bytes for, or takes for another version or variant.
 const OTHER_UUIDS: &str = "
     SELECT count(*) FROM unnest($1::text[], $2::bytea[]) AS expected (text, bytes)
     WHERE (text::uuid::text, uuid_send(text::uuid), substr(text::uuid::text, 15, 1), substr(text::uuid::text, 20, 1) ~ '[89ab]')

@@ -18,11 +18,13 @@ struct Calls {
     unqualified: Vec<String>,
 }
 
-/// Words before a parenthesis that call no function, or one of the grammar's own, which has no name to be taken.
+/// Words before a parenthesis that call no function, or one of the grammar's own, which has no name
+/// to be taken.
 const GRAMMAR: &str = "and any as bit check coalesce else exists extract from greatest if in key least not on or return rows select table then to unique values when where";
 /// Words that stand for an operator, which is looked for in the `search_path`.
 const OPERATOR_WORDS: &[&str] = &["between", "ilike", "like", "nullif", "similar"];
-/// Types with names in `pg_catalog` only; the grammar itself has `bigint`, `boolean`, `integer`, `interval` and others.
+/// Types with names in `pg_catalog` only; the grammar itself has `bigint`, `boolean`, `integer`,
+/// `interval` and others.
 const TYPES: &str =
     "bytea regclass regnamespace regproc regprocedure regrole text timestamptz uuid";
 /// Words before a `=` that compares nothing.
@@ -215,7 +217,8 @@ fn every_name_in_printed_sql_has_its_schema() {
             functions.len() > 3 && operators.len() > 3,
             "{functions:?} {operators:?}"
         );
-        // Types of columns and arguments have none, so their schema is said once, before the first of them.
+        // Types of columns and arguments have none, so their schema is said once, before the first
+        // of them.
         assert!(text.starts_with("BEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\n"));
     }
     let partitions =
@@ -272,7 +275,8 @@ fn statements(client: &mut Client) -> Vec<String> {
     for function in functions {
         let [schema, name, arguments] = [0, 1, 2].map(|column| function.get::<_, String>(column));
         if schema == "counter" && name == "next_id" {
-            // So that its answer is always the same; as a function of the grammar it cannot be taken.
+            // So that its answer is always the same; as a function of the grammar it cannot be
+            // taken.
             all.push("ALTER SEQUENCE counter.number RESTART".to_owned());
         }
         // Of each argument values that are answered and such that are refused.
@@ -322,8 +326,8 @@ fn value(schema: &str, argument: &str, sample: usize) -> &'static str {
     }
 }
 
-/// The statements that make every function and operator of these names for other types, in the schemas of the
-/// `search_path`. Each says who runs it.
+/// The statements that make every function and operator of these names for other types, in the
+/// schemas of the `search_path`. Each says who runs it.
 fn overloads(
     client: &mut Client,
     Calls {
@@ -380,9 +384,9 @@ fn overloads(
     text
 }
 
-/// A user who may create something in a schema that others search plants all that a call could match, and nothing of it is
-/// run: neither as the owner of the functions nor as a superuser, whether the schema is searched after `pg_catalog`, as it
-/// is by default, or before.
+/// A user who may create something in a schema that others search plants all that a call could
+/// match, and nothing of it is run: neither as the owner of the functions nor as a superuser,
+/// whether the schema is searched after `pg_catalog`, as it is by default, or before.
 #[test]
 fn no_function_of_another_role_is_run() {
     let database = Database::start();

@@ -78,14 +78,8 @@ fn every_vector_is_made_and_read() {
             database.printed(&["--namespace", &key.namespace, "--tagged", "--schema", "s"]);
         client.batch_execute(&printed).unwrap();
         let number = key.number.to_string();
-        let arguments = [
-            "--namespace",
-            &key.namespace,
-            "--schema",
-            "s",
-            "--tagged",
-            &number,
-        ];
+        let arguments = ["--namespace", &key.namespace, "--schema", "s"];
+        let arguments = [&arguments[..], &["--tagged", &number]].concat();
         database
             .bring_key_of("postgres", &key.secret, &arguments)
             .ok();
@@ -198,14 +192,8 @@ fn a_retired_key_is_refused() {
 #[test]
 fn ids_of_uuids_are_read_with_their_numbers_secret() {
     let (database, mut client) = Database::with_tagged_orders(&[]);
-    let arguments = [
-        "--namespace",
-        "orders",
-        "--layout",
-        "randflake",
-        "--schema",
-        "ids_1",
-    ];
+    let arguments = "--namespace orders --layout randflake --schema ids_1";
+    let arguments: Vec<_> = arguments.split(' ').collect();
     client.batch_execute(&database.printed(&arguments)).unwrap();
     let arguments = ["--namespace", "orders", "--schema", "ids_1"];
     let key = secret(1);

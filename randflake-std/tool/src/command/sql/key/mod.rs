@@ -20,13 +20,16 @@ use crate::secret::{SecretArgs, SecretSource};
 
 /// Bring the key to a database, for the functions of `sql postgres` and `sql mysql`
 ///
-/// It connects and copies the key into the table of the schema, so that it is in no statement, no log and no shell's
-/// history. The connection must be encrypted (?sslmode=verify-full), a Unix socket, or to a loopback address. Superusers of the database and physical backups have it then. So have PostgreSQL's physical replicas; a replica
-/// of MySQL has not, because its binary log is left out: bring the key there too.
+/// It connects and copies the key into the table of the schema, so that it is in no statement, no
+/// log and no shell's history. The connection must be encrypted (?sslmode=verify-full), a Unix
+/// socket, or to a loopback address. Superusers of the database and physical backups have it then.
+/// So have PostgreSQL's physical replicas; a replica of MySQL has not, because its binary log is
+/// left out: bring the key there too.
 ///
-/// A schema has one key for ever: another one is refused, because ids made under the first could not be read any more. In
-/// PostgreSQL so is the key that another schema of the same owner, in the same database, has for another namespace. A schema of
-/// tagged UUIDs has one key for each key number.
+/// A schema has one key for ever: another one is refused, because ids made under the first could
+/// not be read any more. In PostgreSQL so is the key that another schema of the same owner, in the
+/// same database, has for another namespace. A schema of tagged UUIDs has one key for each key
+/// number.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,10 +37,12 @@ Examples:
   randflake keygen --derive invoices | RANDFLAKE_KEY=$(cat) randflake sql key --namespace invoices
   randflake sql key --namespace orders --tagged 1 --key-file orders/1.key")]
 pub(crate) struct SqlKeyArgs {
-    /// Where the schema is: postgres://USER@HOST/DATABASE, as the owner of the schema, or mysql://USER@HOST/DATABASE
+    /// Where the schema is: postgres://USER@HOST/DATABASE, as the owner of the schema, or
+    /// mysql://USER@HOST/DATABASE
     ///
-    /// Options of the URL are those of --store, such as ?sslmode=verify-full. Every user of the machine can list
-    /// the arguments of processes: a URL with a password belongs into the environment.
+    /// Options of the URL are those of --store, such as ?sslmode=verify-full. Every user of the
+    /// machine can list the arguments of processes: a URL with a password belongs into the
+    /// environment.
     #[arg(
         long,
         value_name = "URL",
@@ -54,21 +59,25 @@ pub(crate) struct SqlKeyArgs {
         hide_env_values = true
     )]
     namespace: String,
-    /// Bring it even though a publication or a binary log has the table: its subscribers and replicas get the key
+    /// Bring it even though a publication or a binary log has the table: its subscribers and
+    /// replicas get the key
     ///
-    /// A publication FOR ALL TABLES has every table. In MySQL and MariaDB it goes into the binary log then.
+    /// A publication FOR ALL TABLES has every table. In MySQL and MariaDB it goes into the binary
+    /// log then.
     #[arg(long)]
     published: bool,
     /// Send the key over a connection that is not encrypted: nobody else can read that network
     ///
-    /// Without it the connection must be encrypted (?sslmode=verify-full), a Unix socket, or to a loopback address: on any other
-    /// one the key would cross the network in clear.
+    /// Without it the connection must be encrypted (?sslmode=verify-full), a Unix socket, or to a
+    /// loopback address: on any other one the key would cross the network in clear.
     #[arg(long)]
     trusted_network: bool,
-    /// Bring the key of tags of this key number, 1 to 63, for the functions of `sql postgres --tagged` and `sql mysql --tagged`
+    /// Bring the key of tags of this key number, 1 to 63, for the functions of `sql postgres
+    /// --tagged` and `sql mysql --tagged`
     ///
-    /// It is derived from the secret of that number and the name of the namespace. The database then checks and makes tagged
-    /// UUIDs of that number; it cannot read ids, and no other key follows from this one.
+    /// It is derived from the secret of that number and the name of the namespace. The database
+    /// then checks and makes tagged UUIDs of that number; it cannot read ids, and no other key
+    /// follows from this one.
     #[arg(long, value_name = "NUMBER")]
     tagged: Option<KeyNumber>,
     #[command(flatten)]
@@ -142,7 +151,8 @@ impl SqlKeyArgs {
     }
 }
 
-/// The key number that the name of a file says: `1.key` to `63.key`, as in a directory of `TagSecrets`.
+/// The key number that the name of a file says: `1.key` to `63.key`, as in a directory of
+/// `TagSecrets`.
 fn named(path: &Path) -> Option<KeyNumber> {
     let name = path.file_name()?.to_str()?;
     name.strip_suffix(".key")?.parse().ok()
@@ -176,7 +186,8 @@ fn unconnected(error: StoreError) -> Failure {
     }
 }
 
-/// A URL that may have a password. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
+/// A URL that may have a password. Clap's errors would show it, so it is parsed later; and `Debug`
+/// does not show it.
 #[derive(Clone)]
 struct DatabaseUrl(String);
 
@@ -228,8 +239,8 @@ mod postgres {
 
 /// The key as a database stores it.
 struct DatabaseKey {
-    /// Two for each round of both branches at once, and two of whitening: the first words, then the second ones. The left
-    /// branch's word is in the lower half, the right one's in the upper.
+    /// Two for each round of both branches at once, and two of whitening: the first words, then the
+    /// second ones. The left branch's word is in the lower half, the right one's in the upper.
     round_keys: Zeroizing<Vec<i64>>,
     check: String,
 }
@@ -263,7 +274,8 @@ impl DatabaseKeys {
         namespace: &str,
     ) -> Result<Self, NamespaceError> {
         let key = secret.key_of_tags(number, namespace)?;
-        // That of the secret: a store shows it, and it is the same whatever number the secret is brought for.
+        // That of the secret: a store shows it, and it is the same whatever number the secret is
+        // brought for.
         let check = KeyCheck::tagged(number, &secret.cipher());
         Ok(Self::OfTags {
             number,
@@ -323,8 +335,8 @@ enum KeysThere {
     OfTags(Vec<(i32, String)>),
 }
 
-/// What is to become of the key in a schema, or a database, of this namespace with a key of this check value; or why it is
-/// refused.
+/// What is to become of the key in a schema, or a database, of this namespace with a key of this
+/// check value; or why it is refused.
 fn judged<'a>(
     target: &Target<'_>,
     keys: &'a DatabaseKeys,

@@ -1,8 +1,9 @@
 //! The key of a database of MySQL or MariaDB.
 //!
-//! These have no way to bring a value that no log can have: the general log and the slow log show the values of prepared
-//! statements too. So the server makes random numbers, which it keeps in variables of the session; they are fetched, and
-//! statements have the key only after an exclusive or with them. The answers of a server are in none of its logs.
+//! These have no way to bring a value that no log can have: the general log and the slow log show
+//! the values of prepared statements too. So the server makes random numbers, which it keeps in
+//! variables of the session; they are fetched, and statements have the key only after an exclusive
+//! or with them. The answers of a server are in none of its logs.
 
 use core::iter::zip;
 
@@ -17,8 +18,8 @@ use super::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
 use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 
-/// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of another user would be run with
-/// this one's rights.
+/// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of
+/// another user would be run with this one's rights.
 const DISTRUST: &str = include_str!("../../../../sql/mysql/key/distrust.sql");
 /// The namespace that a database is for, and the check value of its key.
 const STATE: &str = include_str!("../../../../sql/mysql/key/state.sql");

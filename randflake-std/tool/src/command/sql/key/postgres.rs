@@ -14,8 +14,8 @@ use super::{DatabaseKey, DatabaseKeys, KeysThere, State, judged};
 use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 
-/// Query for the first difference from what `randflake sql postgres` makes, as a sentence: the owner of the table, or of a
-/// trigger on it, would get the key.
+/// Query for the first difference from what `randflake sql postgres` makes, as a sentence: the
+/// owner of the table, or of a trigger on it, would get the key.
 const DISTRUST: &str = include_str!("../../../../sql/postgres/key/distrust.sql");
 /// The namespace that the schema is for, and the check value of its key.
 const STATE: &str = include_str!("../../../../sql/postgres/key/state.sql");
@@ -25,7 +25,8 @@ const TAG_STATE: &str = include_str!("../../../../sql/postgres/key/tag_state.sql
 const KIND: &str = include_str!("../../../../sql/postgres/key/kind.sql");
 /// Other schemas of this role's.
 const OTHERS: &str = include_str!("../../../../sql/postgres/key/others.sql");
-/// No value is in the text of a statement: logs have those. Binary, because the context of an error would show a line of text.
+/// No value is in the text of a statement: logs have those. Binary, because the context of an error
+/// would show a line of text.
 const COPY: &str = include_str!("../../../../sql/postgres/key/copy.sql");
 /// The same of a key of tags.
 const TAG_COPY: &str = include_str!("../../../../sql/postgres/key/tag_copy.sql");
