@@ -17,7 +17,7 @@ use crate::scenarios::{begin, end_quarantine, patiently};
 use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 4] {
-    let name = |engine: &str| format!("{engine}::a_server_that_comes_back_empty_repeats_nothing");
+    let name = |engine: &str| format!("{engine}::server_that_comes_back_empty_repeats_nothing");
     [
         trial(&name("redis"), || {
             let redis = RedisServer::start();

@@ -17,13 +17,17 @@
 mod issuer;
 
 mod emptied;
+#[path = "../../engines/etcd/faults.rs"]
 mod etcd;
 mod fleet;
 mod histories;
-mod late;
+#[path = "../../engines/mysql/faults.rs"]
+mod mysql;
+#[path = "../../engines/postgres/faults.rs"]
+mod postgres;
+#[path = "../../engines/redis/faults.rs"]
 mod redis;
 mod scenarios;
-mod sql;
 
 use std::process::ExitCode;
 
@@ -50,7 +54,8 @@ fn main() -> ExitCode {
     trials.extend(emptied::trials());
     trials.extend(redis::trials());
     trials.extend(etcd::trials());
-    trials.extend(sql::trials());
+    trials.extend(mysql::trials());
+    trials.extend(postgres::trials());
     trials.extend(histories::trials());
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);

@@ -1,22 +1,27 @@
 //! Faults that every engine goes through.
 
 use core::time::Duration;
-use std::sync::Barrier;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Instant;
 
 use harness::clock::WallClock;
 use harness::engine::ServerEngine;
 use harness::proxy::{Network, Proxy};
-use randflake_std::lease::{self, AcquireRequest, Grant, NodeIds, StoreError, Token};
+use randflake_std::lease::{
+    self, AcquireRequest, Grant, NodeIds, StoreError, StoreErrorKind, Token,
+};
 use randflake_std::{Builder, GenerateError, Handle, Parts, Plain};
+use tokio::runtime;
+use tokio::time::sleep;
 
 use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
-use crate::late;
 
 /// Far longer than what is waited for takes, on a busy machine too.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 type Scenario = fn(&mut dyn ServerEngine);
 
@@ -39,11 +44,11 @@ pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ),
     (
         "an_engine_that_starts_late_is_waited_for",
-        late::a_start_is_waited_for,
+        a_start_is_waited_for,
     ),
     (
         "a_runtime_goes_on_while_the_engine_hangs",
-        late::a_runtime_goes_on,
+        a_runtime_goes_on,
     ),
 ];
 
@@ -240,7 +245,7 @@ fn wall_clocks_jump(engine: &mut dyn ServerEngine) {
     let clocks: Vec<_> = (0..4)
         .map(|n| {
             let folder = fleet.folder().join(format!("clock-{n}"));
-            std::fs::create_dir(&folder).unwrap();
+            fs::create_dir(&folder).unwrap();
             WallClock::new(&folder)
         })
         .collect();
@@ -306,4 +311,93 @@ fn the_store_goes_away(engine: &mut dyn ServerEngine) {
     proxy.set(Network::Works);
     handle.generate_wait(PATIENCE).unwrap();
     has_closed(&handle.close());
+}
+
+/// A clock of the engine jumps: nothing is leased while it is wrong, and all goes on when it is right again.
+pub(crate) fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn ServerEngine>) {
+    const HOUR_MS: i64 = 3_600_000;
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let clock = Arc::new(WallClock::new(folder.path()));
+    let engine = start(Arc::clone(&clock));
+    let mut fleet = Fleet::new(engine.url(), "clock");
+    begin(&engine.url(), "clock");
+    let ttls = 6;
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
+    thread::sleep(TTL / 2);
+    for hours in [1, -2] {
+        clock.step_ms(hours * HOUR_MS);
+        running.push(fleet.try_start(TTL * 3));
+        thread::sleep(TTL);
+    }
+    clock.step_ms(HOUR_MS);
+    running.push(fleet.start(TTL * 2));
+    fleet.finish(running);
+}
+
+/// As a service would write it that starts beside its engine.
+fn builder(url: &str) -> Builder<Few> {
+    let url = url.to_owned();
+    let open = move |namespace: &_| lease::open(&url, namespace);
+    let store = lease::deferred(&namespace("late"), open);
+    Builder::new(Few, Plain, store).ttl(TTL).wait(PATIENCE)
+}
+
+/// Ends the time without grants that a server begins with: one that is new, and one that was started again.
+fn grant_at_once(url: &str) {
+    patiently(|| {
+        lease::open(url, &namespace("late"))?
+            .administration()
+            .create_namespace()
+    });
+    end_quarantine(url, "late");
+}
+
+pub(crate) fn a_start_is_waited_for(engine: &mut dyn ServerEngine) {
+    let url = engine.url();
+    engine.server().kill();
+    let (tell, told) = mpsc::channel();
+    let builder = builder(&url).on_wait(move |error, _| {
+        // Of what comes after the first reason nobody wants to know.
+        let _unheard = tell.send(error.kind());
+    });
+    let building = thread::spawn(|| builder.build());
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(StoreErrorKind::Unavailable));
+    engine.server().launch();
+    engine.server().wait();
+    grant_at_once(&url);
+    let handle = building.join().unwrap().unwrap();
+    handle.generate_wait(PATIENCE).unwrap();
+}
+
+/// The engine goes on once another task of the runtime has run a hundred times; else it never does.
+pub(crate) fn a_runtime_goes_on(engine: &mut dyn ServerEngine) {
+    let url = engine.url();
+    grant_at_once(&url);
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let (tell, told) = mpsc::channel();
+    runtime.spawn(async move {
+        for _ in 0..100 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        tell.send(()).unwrap();
+    });
+    let server = &*engine.server();
+    server.suspend();
+    thread::scope(|scope| {
+        let resuming = scope.spawn(move || {
+            let told = told.recv_timeout(PATIENCE);
+            server.resume();
+            told
+        });
+        let handle = runtime.block_on(builder(&url).build_async()).unwrap();
+        resuming.join().unwrap().unwrap();
+        runtime
+            .block_on(handle.generate_wait_async(PATIENCE))
+            .unwrap();
+        has_closed(&runtime.block_on(handle.close_async()));
+    });
 }

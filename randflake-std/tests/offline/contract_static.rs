@@ -31,12 +31,13 @@ use randflake_std::segment::CounterErrorKind;
 use randflake_std::unstable::rules::Key;
 use tempfile::TempDir;
 
-use crate::found;
 use randflake_lease::testkit::leases::{
     BEGIN_UNIX_MS, Backend, LATER, TTL, acquire, acquire_one, eight, is_planted, plant, text,
     tick_at, ticks, token,
 };
 use randflake_lease::testkit::referee::Referee;
+use randflake_lease::testkit::server;
+use randflake_lease::unstable::assigned::ENGINE;
 
 const NODE: u32 = 7;
 /// How long a new file is in quarantine: the longest TTL, and 20 s.
@@ -88,11 +89,15 @@ impl Backend for Place {
     }
 
     fn names(&self) -> Vec<String> {
-        found::names(&format!("static:{}?node={NODE}", self.path().display()))
+        server::names(
+            &ENGINE,
+            &format!("static:{}?node={NODE}", self.path().display()),
+        )
     }
 
     fn find(&self, name: &str) -> Option<Namespace> {
-        found::find(
+        server::find(
+            &ENGINE,
             &format!("static:{}?node={NODE}", self.path().display()),
             name,
         )

@@ -4,28 +4,24 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod blocks;
-#[cfg(feature = "sqlite")]
-mod contract_sqlite;
 mod contract_static;
 mod devices;
 mod elastic;
+#[path = "../failing_calls/mod.rs"]
+mod failing_calls;
 #[cfg_attr(
     not(feature = "tokio"),
     expect(dead_code, reason = "tasks use more of it than threads")
 )]
 mod fixtures;
-#[path = "../found/mod.rs"]
-mod found;
 mod generation;
+#[cfg(all(feature = "sqlite", unix))]
+mod gone_files;
 mod handle;
 mod id_kinds;
-#[cfg(feature = "sqlite")]
-mod length;
 mod recheck;
 mod rotation;
 mod segments;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 mod tagged;
 #[cfg(feature = "tokio")]
 mod tasks;

@@ -70,7 +70,7 @@ pub(crate) fn secrets(directory: &TempDir) -> TagSecrets {
 }
 
 #[test]
-fn a_reader_accepts_what_a_holder_of_a_key_made_and_nothing_else() {
+fn reader_accepts_only_what_a_key_holder_made() {
     let keys = directory(&[1, 63]);
     let reader = secrets(&keys);
     assert_eq!(

@@ -19,7 +19,7 @@ pub(crate) const SEARCHES: &[&str] = &[
     "random_histories",
     "no_tick_is_granted_twice_among_copies",
     "the_last_65536_leases_stay_until_they_are_old",
-    "contract_sqlite::a_nearly_full_namespace_works_as_an_empty_one",
+    "contract::a_nearly_full_namespace_works_as_an_empty_one",
     "unread::a_nearly_full_namespace_works_as_an_empty_one",
     "free_node_ids_are_found",
     "third_read_is_rare_up_to_99_percent",

@@ -1,17 +1,25 @@
-//! Elastic handles without enough leases: full namespaces, stores that fail, and lost leases.
+//! Elastic handles without enough leases: full namespaces, stores that fail, lost leases and new ones,
+//! and what a watched store is asked.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
-use randflake_std::lease::{Grant, MemoryStore, StoreErrorKind};
-use randflake_std::{Health, Id};
+use randflake_core::Sparx64;
+use randflake_std::lease::{Grant, LeaseStore, MemoryStore, StoreErrorKind};
+use randflake_std::unstable::engine::{Ask, Reading};
+use randflake_std::unstable::rules::{Key, Keys, NodeRecord, VERSION, Write, WriteOutcome};
+use randflake_std::{GenerateError, Handle, Health, Id};
 
-use crate::elastic::watched::{Watch, with_watch};
 use crate::elastic::{
-    Ids, LONG_TTL, LONGER_TTL, NODE_IDS, PATIENCE, Server, TTL, assert_distinct, builder, burst,
-    held, is_ready, is_short, memory, node_ids, pause, trickle, until,
+    Few, Ids, LONG_TTL, LONGER_TTL, NODE_IDS, PATIENCE, PER_TICK, Server, Store, TTL,
+    assert_distinct, builder, burst, held, is_ready, is_short, memory, node_ids, pause, trickle,
+    until,
 };
+use crate::watched::{Watcher, watched};
 
 /// The pause after a refusal is at least this, less a tenth; and a request is halved twice at most.
 const SHORTEST_PAUSE_MS: u128 = 100 - 10;
@@ -246,4 +254,212 @@ fn no_node_id_of_before_a_copy_is_issued_from() {
         );
     }
     assert_distinct(issued);
+}
+
+/// A handle, what it had, and whether its threads take all that there is.
+struct Party {
+    ids: Ids,
+    watch: Arc<Watch>,
+    is_busy: AtomicBool,
+}
+
+impl Party {
+    fn new(open: &Server) -> Self {
+        let watch = Arc::new(Watch::default());
+        let store = with_watch(open(), &watch);
+        Self {
+            ids: builder(store, 1..=7).build().unwrap(),
+            watch,
+            is_busy: AtomicBool::new(false),
+        }
+    }
+
+    fn issue(&self, is_over: &AtomicBool) -> Vec<Id> {
+        let mut issued = Vec::new();
+        while !is_over.load(Ordering::SeqCst) {
+            let is_busy = self.is_busy.load(Ordering::SeqCst);
+            for _ in 0..if is_busy { PER_TICK } else { 1 } {
+                match self.watch.generate(&self.ids) {
+                    Ok(id) => issued.push(id),
+                    Err(error) => {
+                        assert!(
+                            !matches!(error, GenerateError::Copied | GenerateError::InForkedChild),
+                            "{error}"
+                        );
+                        break;
+                    }
+                }
+            }
+            thread::sleep(Duration::from_millis(if is_busy { 2 } else { 20 }));
+        }
+        issued
+    }
+
+    fn be_busy(&self) {
+        self.is_busy.store(true, Ordering::SeqCst);
+        until("a burst", pause, || held(&self.ids) >= 5);
+        self.is_busy.store(false, Ordering::SeqCst);
+    }
+
+    fn be_quiet(&self) {
+        until("a quiet time", pause, || held(&self.ids) == 1);
+    }
+}
+
+/// However the test ends.
+struct EndsThreads<'a>(&'a AtomicBool);
+
+impl Drop for EndsThreads<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+pub(crate) fn to_and_fro(open: &Server) {
+    let (first, second) = (Party::new(open), Party::new(open));
+    let is_over = AtomicBool::new(false);
+    let issued: Vec<Id> = thread::scope(|scope| {
+        let threads: Vec<_> = [&first, &second, &first, &second, &first, &second]
+            .into_iter()
+            .map(|party| {
+                let is_over = &is_over;
+                scope.spawn(move || party.issue(is_over))
+            })
+            .collect();
+        let ends_threads = EndsThreads(&is_over);
+        // Both cannot have five of eight.
+        for party in [&first, &second, &first] {
+            party.be_busy();
+            party.be_quiet();
+        }
+        drop(ends_threads);
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+        joined.flatten().collect()
+    });
+    for party in [first, second] {
+        assert!(party.watch.released.load(Ordering::SeqCst) >= 4);
+        party.ids.close().unwrap();
+    }
+    assert_distinct(issued);
+}
+
+/// What one handle had.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// Counts each grant and each release of a node id, before the handle knows of the one and
+    /// after it has begun the other: even when the handle does not have it.
+    changes: [AtomicU64; NODE_IDS as usize],
+    /// How often a node id was released that the handle had.
+    pub(crate) released: AtomicU64,
+    pub(crate) acquires: AtomicU64,
+}
+
+impl Watch {
+    fn changes(&self) -> [u64; NODE_IDS as usize] {
+        self.changes
+            .each_ref()
+            .map(|count| count.load(Ordering::SeqCst))
+    }
+
+    /// The next id, which must be of a node id that the handle had at some time during the call.
+    pub(crate) fn generate(&self, ids: &Handle<Few, Sparx64>) -> Result<Id, GenerateError> {
+        let before = self.changes();
+        let id = ids.generate()?;
+        let after = self.changes();
+        let node_id = ids.inspect(id).node_id as usize;
+        let was_given_back = before[node_id].is_multiple_of(2) && before[node_id] == after[node_id];
+        assert!(
+            !was_given_back,
+            "an id of node id {node_id}, which was given back"
+        );
+        Ok(id)
+    }
+}
+
+/// A store, and the watch of the handle that has it.
+pub(crate) fn with_watch(store: Store, watch: &Arc<Watch>) -> LeaseStore {
+    let watch = Arc::clone(watch);
+    let had = BTreeMap::new();
+    watched(store, Noting { watch, had })
+}
+
+/// What the handle has of each node id, as its store reads and writes it.
+#[derive(Debug)]
+struct Noting {
+    watch: Arc<Watch>,
+    had: BTreeMap<u32, NodeRecord>,
+}
+
+impl Noting {
+    fn count(&self, node_id: u32) {
+        self.watch.changes[node_id as usize].fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn takes(&mut self, record: NodeRecord) {
+        let start = record.start;
+        let node_id = record.node_id;
+        // Nobody tells of a lease that expired, under load for instance.
+        if let Some(former) = self.had.insert(node_id, record) {
+            assert!(start >= former.end, "node id {node_id} was granted twice");
+            self.count(node_id);
+        }
+        self.count(node_id);
+    }
+
+    fn loses(&mut self, node_id: u32) {
+        if self.had.remove(&node_id).is_some() {
+            self.count(node_id);
+        }
+    }
+
+    fn has(&self, record: &NodeRecord) -> bool {
+        self.had
+            .get(&record.node_id)
+            .is_some_and(|had| had.token == record.token)
+    }
+}
+
+impl Watcher for Noting {
+    fn has_read(&mut self, ask: &Ask<'_>, reading: &Reading) {
+        if ask.keys.iter().any(|keys| matches!(keys, Keys::Nodes(_))) && ask.with_state {
+            self.watch.acquires.fetch_add(1, Ordering::SeqCst);
+        }
+        for (key, text) in &reading.texts {
+            let Key::Node(node_id) = *key else { continue };
+            let record = NodeRecord::from_text(node_id, text, VERSION).unwrap();
+            if !(self.has(&record) && record.held) {
+                self.loses(node_id);
+            }
+        }
+    }
+
+    fn writes(&mut self, write: &Write) {
+        for record in records(write) {
+            if !record.held && self.has(&record) {
+                self.loses(record.node_id);
+                self.watch.released.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    fn has_written(&mut self, write: &Write, committed: WriteOutcome) {
+        for record in records(write).filter(|_| committed != WriteOutcome::Stale) {
+            if !record.held {
+                continue;
+            }
+            if self.has(&record) {
+                self.had.insert(record.node_id, record);
+            } else {
+                self.takes(record);
+            }
+        }
+    }
+}
+
+/// The leases of a write.
+fn records(write: &Write) -> impl Iterator<Item = NodeRecord> {
+    write.entries.iter().filter_map(|entry| match entry.key {
+        Key::Node(node_id) => NodeRecord::from_text(node_id, entry.after.as_deref()?, VERSION).ok(),
+        _ => None,
+    })
 }

@@ -6,8 +6,6 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod losses;
-mod regrant;
-mod watched;
 
 use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -144,7 +142,7 @@ macro_rules! on_each_store {
 on_each_store! {
     crate::elastic::burst_and_quiet as a_burst_takes_more_and_a_quiet_time_gives_them_back,
     crate::elastic::losses::full as a_full_namespace_leaves_the_handle_with_what_it_has,
-    crate::elastic::regrant::to_and_fro as what_was_given_back_is_issued_from_by_nobody_but_its_next_holder,
+    crate::elastic::losses::to_and_fro as what_was_given_back_is_issued_from_by_nobody_but_its_next_holder,
 }
 
 pub(crate) fn burst_and_quiet(open: &Server) {

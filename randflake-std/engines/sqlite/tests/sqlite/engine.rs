@@ -3,9 +3,11 @@
 use core::time::Duration;
 use std::fs;
 
-use randflake_std::lease::{find, namespaces};
-use randflake_std::unstable::engine::{Ask, Engine};
-use randflake_std::unstable::rules::{Before, Entry, Key, Keys, Write, WriteOutcome};
+use randflake_lease::testkit::server::{find, namespaces};
+use randflake_lease::unstable::engine::{
+    Ask, Before, Engine, Entry, Key, Keys, Write, WriteOutcome,
+};
+use randflake_sqlite::ENGINE;
 use rusqlite::Connection;
 
 use super::{Place, acquire, failed_precondition};
@@ -102,18 +104,18 @@ fn what_is_not_there_has_no_namespaces() {
     let place = Place::empty();
     for path in [place.database(), place.path("missing/leases.db")] {
         let url = format!("sqlite:{}", path.display());
-        assert!(namespaces(&url).unwrap().is_none());
-        assert!(find(&url, "orders").unwrap().is_none());
+        assert!(namespaces(&ENGINE, &url).unwrap().is_none());
+        assert!(find(&ENGINE, &url, "orders").is_none());
         assert!(!path.exists());
     }
     fs::write(place.database(), "").unwrap();
     let url = format!("sqlite:{}", place.database().display());
-    assert!(namespaces(&url).unwrap().is_none());
+    assert!(namespaces(&ENGINE, &url).unwrap().is_none());
     assert_eq!(place.files(), ["leases.db"]);
     // Another error than that is one.
     fs::write(place.path("file"), "").unwrap();
     let url = format!("sqlite:{}", place.path("file/leases.db").display());
-    namespaces(&url).unwrap_err();
+    namespaces(&ENGINE, &url).unwrap_err();
 }
 
 #[test]

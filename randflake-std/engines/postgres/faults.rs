@@ -1,16 +1,12 @@
-//! Faults of PostgreSQL and MariaDB alone.
+//! Faults of PostgreSQL alone: a standby that takes over, settings that lose commits, sessions that
+//! are ended. Trials of `tests/faults`.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use harness::clock::WallClock;
 use harness::engine::ServerEngine;
-use harness::mariadb::{MariadbServer, with_database};
 use harness::postgres::PostgresServer;
 use harness::proxy::{Network, Proxy};
 use libtest_mimic::Trial;
@@ -20,22 +16,11 @@ use randflake_std::lease::{
 
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
-use crate::scenarios::{begin, patiently};
+use crate::scenarios::{begin, its_clock_jumps, patiently};
 use crate::trial;
 
-pub(crate) fn trials() -> [Trial; 8] {
+pub(crate) fn trials() -> [Trial; 4] {
     [
-        trial("mariadb::an_asynchronous_replica_is_promoted", || {
-            an_asynchronous_replica_is_promoted("");
-        }),
-        trial(
-            "mariadb::a_replica_is_promoted_with_its_primarys_server_id",
-            || an_asynchronous_replica_is_promoted("SET GLOBAL server_id = 1"),
-        ),
-        trial(
-            "mariadb::the_table_of_records_goes_back_alone",
-            the_table_of_records_goes_back_alone,
-        ),
         trial(
             "postgres::an_asynchronous_standby_is_promoted",
             an_asynchronous_standby_is_promoted,
@@ -50,9 +35,6 @@ pub(crate) fn trials() -> [Trial; 8] {
         ),
         trial("postgres::the_engines_wall_clock_jumps_by_an_hour", || {
             its_clock_jumps(|clock| Box::new(PostgresServer::start_by(clock)));
-        }),
-        trial("mariadb::the_engines_wall_clock_jumps_by_an_hour", || {
-            its_clock_jumps(|clock| Box::new(with_database(MariadbServer::start_by(clock))));
         }),
     ]
 }
@@ -79,59 +61,6 @@ fn an_asynchronous_standby_is_promoted() {
     standby.promote();
     service.lead_to(standby.port);
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 2))));
-    fleet.finish(running);
-}
-
-/// The same of MariaDB. The settings may belong to the role, so that they change with it.
-fn an_asynchronous_replica_is_promoted(by_role: &'static str) {
-    let mut first = with_database(MariadbServer::start_with_log(1));
-    let link = Proxy::to(first.port);
-    let replica = MariadbServer::start_with(&["--server-id=2", "--read-only"]);
-    replica.follow(link.port);
-    // Where clients find whichever is the primary.
-    let service = Proxy::to(first.port);
-    let url = first.url_at(service.port);
-    begin(&url, "failover");
-    replica.catch_up_with(&first);
-    let mut fleet = Fleet::new(url, "failover");
-    let ttls = 13;
-    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
-    thread::sleep(TTL / 2);
-    link.set(Network::Cut);
-    // The replica never hears of these, nor of any renewal from now on.
-    running.extend((0..8).map(|_| fleet.start(TTL * (ttls - 1))));
-    thread::sleep(TTL / 2);
-    first.server.kill();
-    replica.promote();
-    if !by_role.is_empty() {
-        replica.client(None).query_drop(by_role).unwrap();
-    }
-    service.lead_to(replica.port);
-    running.extend((0..12).map(|_| fleet.start(TTL * (ttls - 2))));
-    fleet.finish(running);
-}
-
-/// To its copy from before some leases, while all that knows the server and the tables stays.
-fn the_table_of_records_goes_back_alone() {
-    let server = with_database(MariadbServer::start());
-    let url = server.url("ids");
-    begin(&url, "alone");
-    let mut fleet = Fleet::new(url, "alone");
-    let ttls = 13;
-    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
-    thread::sleep(TTL / 2);
-    let mut client = server.client(Some("ids"));
-    let copy = "CREATE TABLE kept AS SELECT * FROM randflake_record";
-    client.query_drop(copy).unwrap();
-    running.extend((0..8).map(|_| fleet.start(TTL * (ttls - 1))));
-    thread::sleep(TTL / 2);
-    for statement in [
-        "TRUNCATE randflake_record",
-        "INSERT INTO randflake_record SELECT * FROM kept",
-    ] {
-        client.query_drop(statement).unwrap();
-    }
-    running.extend((0..12).map(|_| fleet.start(TTL * (ttls - 2))));
     fleet.finish(running);
 }
 
@@ -262,26 +191,4 @@ fn assert_disjoint(mut used: Vec<Grant>) {
         let is_disjoint = one.node_id != next.node_id || one.end <= next.start;
         assert!(is_disjoint, "{one:?} {next:?}");
     }
-}
-
-/// Nothing is leased while it is wrong, and all goes on when it is right again.
-fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn ServerEngine>) {
-    const HOUR_MS: i64 = 3_600_000;
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    let clock = Arc::new(WallClock::new(folder.path()));
-    let engine = start(Arc::clone(&clock));
-    let mut fleet = Fleet::new(engine.url(), "clock");
-    begin(&engine.url(), "clock");
-    let ttls = 6;
-    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
-    thread::sleep(TTL / 2);
-    for hours in [1, -2] {
-        clock.step_ms(hours * HOUR_MS);
-        running.push(fleet.try_start(TTL * 3));
-        thread::sleep(TTL);
-    }
-    clock.step_ms(HOUR_MS);
-    running.push(fleet.start(TTL * 2));
-    fleet.finish(running);
 }

@@ -7,12 +7,13 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use randflake_std::Snowflake;
-use randflake_std::lease::{
-    AcquireRequest, LeaseStore, Loss, MAX_SKEW, Namespace, NodeIds, QuarantineCause, SqliteStore,
-    StoreError, Token,
+use randflake_core::Snowflake;
+use randflake_lease::unstable::engine::Look;
+use randflake_lease::{
+    AcquireRequest, LeaseStore, Loss, MAX_SKEW, Namespace, NodeIds, QuarantineCause, StoreError,
+    Token,
 };
-use randflake_std::unstable::engine::Look;
+use randflake_sqlite::SqliteStore;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

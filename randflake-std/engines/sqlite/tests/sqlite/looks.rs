@@ -5,20 +5,15 @@ use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::Child;
-use std::thread;
-use std::time::Instant;
 
-use randflake_std::lease::{LeaseStore, SqliteStore};
-use randflake_std::segment::{CounterErrorKind, Segments};
-use randflake_std::unstable::engine::Look;
-use randflake_std::{Builder, Health, Plain, Randflake};
+use randflake_lease::unstable::engine::Look;
+use randflake_lease::{CounterErrorKind, LeaseStore};
+use randflake_sqlite::SqliteStore;
 use rusqlite::Connection;
 
 use super::{
     Place, TTL, acquire, failed_precondition, grants_soon, namespace, quarantined, spawn_role,
 };
-
-const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a look finds that tells a holder to stop.
 pub(super) fn is_lost(store: &mut LeaseStore, why: &str) {
@@ -177,45 +172,6 @@ fn next_start_notices_overwritten_files() {
     child.kill().unwrap();
     child.wait().unwrap();
     quarantined(&mut place.open());
-}
-
-/// Issues until it is refused, which a look each second sees to: with the usual TTL the next
-/// renewal is too late.
-fn ends<T>(mut issue: impl FnMut() -> Option<T>) {
-    let begun = Instant::now();
-    while issue().is_some() {
-        assert!(begun.elapsed() < PATIENCE, "it issues on");
-    }
-}
-
-#[test]
-fn a_handle_stops_when_its_store_is_gone() {
-    let place = Place::new();
-    let store = SqliteStore::open(place.database(), &namespace("orders")).unwrap();
-    let handle = Builder::new(Randflake, Plain, store).build().unwrap();
-    delete_all(&place);
-    ends(|| handle.generate_wait(Duration::from_secs(2)).ok());
-    let Health::NotReady { error: Some(error) } = handle.health() else {
-        panic!("{:?}", handle.health());
-    };
-    assert!(error.to_string().contains("is gone"), "{error}");
-    assert_eq!(place.files(), [""; 0]);
-}
-
-#[test]
-fn segments_stop_when_their_store_is_gone() {
-    let place = Place::new();
-    let mut store = SqliteStore::open(place.database(), &namespace("orders")).unwrap();
-    store.counter().create().unwrap();
-    let segments = Segments::builder(store).build().unwrap();
-    assert!(segments.status().remaining >= 1_000);
-    delete_all(&place);
-    ends(|| (segments.status().remaining > 0).then(|| thread::sleep(Duration::from_millis(10))));
-    assert!(segments.next().is_err());
-    let status = segments.status();
-    let error = status.last_error.unwrap().to_string();
-    assert!(error.contains("is gone"), "{error}");
-    assert_eq!(place.files(), [""; 0]);
 }
 
 #[test]

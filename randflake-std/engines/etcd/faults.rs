@@ -1,4 +1,5 @@
-//! Faults of etcd alone.
+//! Faults of etcd alone: a leader that is lost, a snapshot that is restored. Trials of
+//! `tests/faults`.
 
 use core::time::Duration;
 use std::fs;

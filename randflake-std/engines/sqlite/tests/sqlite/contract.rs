@@ -1,8 +1,6 @@
 //! The contracts of stores, in an SQLite file. Each client of leases has a clock of its own, as
 //! processes with different ideas of the time would.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use core::mem;
 use core::time::Duration;
 use std::fs;
@@ -10,13 +8,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use randflake_core::{ManualClock, Randflake};
-use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
-use tempfile::TempDir;
-
-use crate::found;
-use crate::length;
 use randflake_lease::testkit::counters::{Counters, NewCounters};
 use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
+use randflake_lease::testkit::server;
+use randflake_lease::{LeaseStore, Namespace, StoreError};
+use randflake_sqlite::{ENGINE, SqliteStore};
+use tempfile::TempDir;
 
 struct Sqlite {
     folder: TempDir,
@@ -54,11 +51,11 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     fn filled(&self) -> Namespace {
-        length::filled()
+        server::filled()
     }
 
     fn history_steps(&self) -> usize {
-        length::history_steps()
+        server::history_steps()
     }
 
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
@@ -70,11 +67,11 @@ impl Backend for Sqlite {
     }
 
     fn names(&self) -> Vec<String> {
-        found::names(&format!("sqlite:{}", self.path().display()))
+        server::names(&ENGINE, &format!("sqlite:{}", self.path().display()))
     }
 
     fn find(&self, name: &str) -> Option<Namespace> {
-        found::find(&format!("sqlite:{}", self.path().display()), name)
+        server::find(&ENGINE, &format!("sqlite:{}", self.path().display()), name)
     }
 
     fn pass(&self, span: Duration) {
@@ -114,6 +111,10 @@ impl Counters for Sqlite {
         self.counters.lose();
         self.lose_memory();
     }
+
+    fn has_url(&self) -> bool {
+        true
+    }
 }
 
 randflake_lease::lease_contract!(Sqlite::new());
@@ -136,11 +137,11 @@ impl Restored {
 
 impl Backend for Restored {
     fn filled(&self) -> Namespace {
-        length::filled()
+        server::filled()
     }
 
     fn history_steps(&self) -> usize {
-        length::history_steps()
+        server::history_steps()
     }
 
     fn names(&self) -> Vec<String> {
@@ -187,6 +188,10 @@ impl Counters for Restored {
     fn lose_counters(&self) {
         self.sqlite.counters.lose();
         self.lose_memory();
+    }
+
+    fn has_url(&self) -> bool {
+        true
     }
 }
 

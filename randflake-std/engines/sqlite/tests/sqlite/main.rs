@@ -1,5 +1,6 @@
-//! SQLite stores: deletion, copies, backups, other programs, many processes.
+//! SQLite stores: the contracts of stores, deletion, copies, backups, other programs, many processes.
 
+#![cfg(not(miri))]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -7,10 +8,13 @@
 )]
 
 mod continuity;
+mod contract;
 mod crowd;
 mod engine;
+#[path = "../../../../tests/failing_calls/mod.rs"]
+mod failing_calls;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-pub(crate) mod faults;
+mod faults;
 mod files;
 mod looks;
 
@@ -20,12 +24,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::{env, fs};
 
-use randflake_core::{Clock, Layout, ManualClock};
-use randflake_std::Randflake;
-use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, SqliteStore,
-    StoreError, Token,
+use randflake_core::{Clock, Layout, ManualClock, Randflake};
+use randflake_lease::{
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, StoreError, Token,
 };
+use randflake_sqlite::SqliteStore;
 use tempfile::TempDir;
 
 const TTL: u64 = 60;
@@ -182,7 +185,7 @@ fn role() {
 /// A process that reports on its standard error.
 fn spawn_role(role: &str, place: &Place, detail: &str) -> Child {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "sqlite::role", "--nocapture"]);
+    command.args(["--exact", "role", "--nocapture"]);
     command
         .env(ROLE, role)
         .env(STORE, place.database())

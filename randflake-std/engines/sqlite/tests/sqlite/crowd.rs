@@ -9,29 +9,19 @@ use std::process::Child;
 use std::sync::Barrier;
 use std::thread;
 
-use randflake_std::ExactSystemClock;
-use randflake_std::lease::{Grant, SqliteStore, StoreError};
-use randflake_std::randflake_core::Clock as _;
+use randflake_core::Clock as _;
+use randflake_lease::testkit::leases::patiently;
+use randflake_lease::{ExactSystemClock, Grant, StoreError};
+use randflake_sqlite::SqliteStore;
 
 use super::{Place, TTL, acquire, namespace, spawn_role};
 
 const CROWD: usize = 100;
 
 fn open_and_acquire(path: &Path) -> Grant {
-    let mut store = patiently(|| SqliteStore::open(path, &namespace("orders")));
-    patiently(|| acquire(&mut store))
-}
-
-/// On a slow disk the crowd may have the lock for longer than one of it waits.
-fn patiently<T>(mut operation: impl FnMut() -> Result<T, StoreError>) -> T {
-    const TRIES: usize = 10;
-    for _ in 1..TRIES {
-        match operation() {
-            Err(StoreError::Unavailable(_)) => {}
-            outcome => return outcome.unwrap(),
-        }
-    }
-    operation().unwrap()
+    // On a slow disk the crowd may have the lock for longer than one of it waits.
+    let mut store = patiently(|| SqliteStore::open(path, &namespace("orders"))).unwrap();
+    patiently(|| acquire(&mut store)).unwrap()
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::{fs, thread};
 
-use randflake_std::lease::{Finding, StoreError, Verdict, namespaces};
+use randflake_lease::testkit::server::namespaces;
+use randflake_lease::{Finding, StoreError, Verdict};
+use randflake_sqlite::ENGINE;
 use rusqlite::Connection;
 
 use super::{Place, TTL, acquire, failed_precondition, grants_soon};
@@ -65,7 +67,7 @@ fn a_list_of_namespaces_ends() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     let url = format!("sqlite:{}", place.database().display());
-    let listed = || namespaces(&url).unwrap().unwrap();
+    let listed = || namespaces(&ENGINE, &url).unwrap().unwrap();
     assert!(listed().is_complete);
     let connection = Connection::open(place.database()).unwrap();
     let copies = "WITH RECURSIVE copy(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < 10000)

@@ -1,4 +1,4 @@
-//! Faults of Redis alone.
+//! Faults of Redis alone: a replica that takes over. Trials of `tests/faults`.
 
 use core::time::Duration;
 use std::thread;
