@@ -6,8 +6,6 @@ use core::time::Duration;
 use std::io::ErrorKind;
 use std::process;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::StatusCode;
@@ -21,7 +19,6 @@ use super::transaction::{
 };
 use randflake_lease::date::span;
 use randflake_lease::unstable::net::LARGEST_REPLY;
-use randflake_lease::unstable::net::shown;
 use randflake_lease::unstable::net::{ExpectedPeer, Peer};
 use randflake_lease::unstable::tls::Files;
 use randflake_lease::unstable::url::Location;
@@ -336,15 +333,6 @@ fn failed_precondition(what: &str) -> EngineError {
 
 pub(crate) fn not_understood() -> EngineError {
     EngineError::unavailable("the etcd cluster's reply is not understood")
-}
-
-pub(crate) fn encoded(text: &str) -> String {
-    STANDARD.encode(text)
-}
-
-/// Bytes that are no text, which another program has put there, are shown as such: what is not understood is named.
-pub(crate) fn decoded(text: &str) -> Option<String> {
-    Some(shown(STANDARD.decode(text).ok()?))
 }
 
 impl Display for EtcdClient {

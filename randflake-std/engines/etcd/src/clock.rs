@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_kept_within_the_second_of_a_date_and_no_longer() {
+    fn known_time_is_kept_within_the_dates_second() {
         let (mut clock, begun) = (MemberClock::default(), Instant::now());
         let date = Duration::from_secs(1_730_000_000);
         clock.saw_at(date, begun);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_goes_on_between_dates_and_follows_one_that_was_set() {
+    fn clock_runs_between_dates_and_follows_steps() {
         let mut clock = MemberClock::default();
         assert_eq!(clock.now(), None);
         let at = |time: u64| Some(Duration::from_secs(time));

@@ -148,7 +148,7 @@ mod tests {
 
     /// Names of which one begins as another one, or sorts between another one and its keys.
     #[test]
-    fn a_namespace_ends_behind_its_keys_and_before_the_next() {
+    fn namespace_ends_between_its_keys_and_the_next() {
         let prefix = Prefix::of("a");
         let own: Vec<_> = KEYS.iter().map(|(key, _)| prefix.key(*key)).collect();
         for key in &own[..7] {

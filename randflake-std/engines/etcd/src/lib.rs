@@ -10,7 +10,5 @@ mod presence;
 mod store;
 mod tls;
 mod transaction;
-mod url;
 
-pub use store::EtcdStore;
-pub use url::ENGINE;
+pub use store::{ENGINE, EtcdStore};

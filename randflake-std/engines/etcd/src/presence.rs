@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_that_ends_or_cannot_be_reached_has_gone_and_one_that_is_there_has_not() {
+    fn only_an_unreachable_member_has_gone() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let other = TcpListener::bind("127.0.0.1:0").unwrap();
         let member = |listener: &TcpListener| Host {

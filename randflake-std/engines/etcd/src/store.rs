@@ -1,15 +1,12 @@
-//! The public type `EtcdStore`.
+//! The public type `EtcdStore`, and its URLs.
 
 use std::sync::Arc;
 
 use randflake_core::Clock;
+use randflake_lease::unstable::url::{AddressKind, CERTIFICATES, Location, Registration, Scheme};
+use randflake_lease::{LeaseStore, Namespace, StoreError};
 
 use crate::engine::Etcd;
-use crate::url::ENGINE;
-use randflake_lease::LeaseStore;
-
-use randflake_lease::unstable::url::Location;
-use randflake_lease::{Namespace, StoreError};
 
 /// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
 ///
@@ -68,4 +65,40 @@ impl EtcdStore {
     ) -> Result<LeaseStore, StoreError> {
         LeaseStore::opened(Etcd::over(location, namespace, clock)?, namespace.clone())
     }
+}
+
+/// The engine as URLs lead to it.
+pub static ENGINE: Registration = Registration {
+    name: "etcd",
+    schemes: &[
+        ETCD,
+        Scheme {
+            name: "etcds",
+            is_encrypted: true,
+            ..ETCD
+        },
+    ],
+    has_counters: true,
+    check,
+    open: |location, namespace| EtcdStore::at(location, namespace, None),
+    open_existing: |location, namespace| Ok(Some(Box::new(Etcd::over(location, namespace, None)?))),
+};
+
+const ETCD: Scheme = Scheme {
+    name: "etcd",
+    is_encrypted: false,
+    encrypts_by: "etcds://",
+    place: AddressKind::Hosts { port: 2_379 },
+    options: CERTIFICATES,
+    form: "etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...], or etcds:// for encrypted connections",
+};
+
+fn check(location: &Location) -> Result<(), StoreError> {
+    if location.user.is_some() != location.password.is_some() {
+        return Err(location.refused("has a user without a password, or a password alone"));
+    }
+    if location.database.is_some() {
+        return Err(location.refused("has a path: this store takes none"));
+    }
+    Ok(())
 }

@@ -1,9 +1,11 @@
 //! Transactions of etcd: reads at one revision, and writes under conditions.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::client::{decoded, encoded};
 use randflake_lease::unstable::engine::Before;
+use randflake_lease::unstable::net::shown;
 
 /// etcd refuses a transaction with more comparisons or more requests, unless `--max-txn-ops` is higher.
 pub(crate) const OPERATIONS: usize = 128;
@@ -184,6 +186,15 @@ fn array<'v>(object: &'v Value, name: &str) -> &'v [Value] {
         .get(name)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
+}
+
+fn encoded(text: &str) -> String {
+    STANDARD.encode(text)
+}
+
+/// Bytes that are no text, which another program has put there, are shown as such: what is not understood is named.
+fn decoded(text: &str) -> Option<String> {
+    Some(shown(STANDARD.decode(text).ok()?))
 }
 
 #[cfg(test)]

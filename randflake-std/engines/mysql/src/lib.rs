@@ -8,7 +8,5 @@ mod sql;
 mod statements;
 mod store;
 mod tls;
-mod url;
 
-pub use store::MysqlStore;
-pub use url::ENGINE;
+pub use store::{ENGINE, MysqlStore};

@@ -3,24 +3,28 @@
 //! Statements are sent together, and answered together. Their values are [bound](super::sql) here: a prepared statement would
 //! cost a round trip more on each connection, and could be but one.
 
+use core::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
-use crate::failure::failure;
+use crate::failure::{failure, of_login};
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Error, IoError, QueryResult, Row, TextProtocol, Value, from_row_opt};
+use mysql_async::{
+    Conn, Error, IoError, Opts, OptsBuilder, QueryResult, Row, TextProtocol, Value, from_row_opt,
+};
 use randflake_core::Clock;
 
 use super::server;
 use super::server::{FixedSettings, MarkedState};
 use super::sql::Sql;
 use super::statements::{self, CHECK, CLOCK, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK};
-use super::store::Mysql;
 use randflake_lease::unstable::engine::{Keys, Write, read_clock};
-use randflake_lease::unstable::net::Attempt;
-use randflake_lease::unstable::net::{LARGEST_REPLY, too_long};
-use randflake_lease::{EngineError, Finding};
+use randflake_lease::unstable::net::{Attempt, ExpectedPeer, LARGEST_REPLY, Peer, too_long};
+use randflake_lease::unstable::tls::Files;
+use randflake_lease::unstable::url::Location;
+use randflake_lease::{EngineError, Finding, StoreError};
 use randflake_sql::{
-    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey, key, window,
+    self, DatabaseFailure, Driver, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey,
+    emptied, key, whole_pages, window,
 };
 
 /// How long a packet may become before it is sent.
@@ -209,7 +213,7 @@ impl randflake_sql::DatabaseSession for MysqlSession {
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure> {
-        server::findings(self).await
+        findings(self).await
     }
 }
 
@@ -347,4 +351,133 @@ impl StatementAnswer {
 fn texts_of(row: &Row) -> Vec<String> {
     let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
     texts.map(Option::unwrap_or_default).collect()
+}
+
+const QUESTION: &str = "
+    SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit,
+        CONCAT(@@GLOBAL.sync_binlog, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')),
+        @@GLOBAL.innodb_doublewrite, @@GLOBAL.innodb_flush_method,
+        CONCAT(@@binlog_format, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')), ";
+
+async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>, DatabaseFailure> {
+    let question = Sql::new(QUESTION, &[]).with(session.fixed.known, &[]);
+    let row = session.row(question).await?.unwrap_or_default();
+    let row: [String; 7] = row.try_into().map_err(|_| emptied())?;
+    let [
+        server,
+        flushes,
+        syncs,
+        doublewrite,
+        method,
+        binlog,
+        fingerprint,
+    ] = row;
+    // Any other value writes the log once a second, or leaves that to the operating system.
+    let once = |name, value: String| match &*value {
+        "1" => Finding::fine(name, value),
+        // Without a binary log, `sync_binlog` has no effect.
+        unused if unused.contains("unused") => Finding::fine(name, value),
+        _ => Finding::wrong(name, value, "a crash loses answered leases: set it to 1"),
+    };
+    // DETECT_ONLY notes which pages were written, and has no copy to mend them from.
+    let is_whole = !matches!(&*doublewrite, "0" | "OFF" | "DETECT_ONLY");
+    let settings = [
+        once("innodb_flush_log_at_trx_commit", flushes),
+        once("sync_binlog", syncs),
+        whole_pages("innodb_doublewrite", doublewrite, is_whole),
+        if server::never_syncs(&method) {
+            let sentence = "a crash loses answered leases: set it to fsync or O_DIRECT";
+            Finding::wrong("innodb_flush_method", method, sentence)
+        } else {
+            Finding::fine("innodb_flush_method", method)
+        },
+        if binlog == "STATEMENT" {
+            let sentence = "the server refuses every write of the store: set it to MIXED or ROW";
+            Finding::wrong("binlog_format", binlog, sentence)
+        } else {
+            Finding::fine("binlog_format", binlog)
+        },
+    ];
+    let sentence =
+        "a promoted replica is in quarantine, but the former primary must be down before";
+    let failover = Some(Finding::caution("failover", "not known here", sentence));
+    Ok(Finding::of_a_store(
+        server,
+        TABLES,
+        settings,
+        fingerprint,
+        failover,
+    ))
+}
+
+/// How a `MySQL` or `MariaDB` server is reached.
+pub(crate) struct Mysql {
+    options: Opts,
+    expected: Vec<ExpectedPeer>,
+    /// For an encrypted connection.
+    files: Option<Files>,
+    /// Clock instead of the server's, in tests.
+    pub(crate) clock: Option<Arc<dyn Clock + Send + Sync>>,
+}
+
+impl Mysql {
+    /// Connects to an address, and logs in.
+    pub(crate) async fn connect(&self, attempt: &Attempt) -> Result<Conn, DatabaseFailure> {
+        // For each connection anew: certificates are replaced before they expire.
+        let encryption = self.files.as_ref().map(crate::tls::options).transpose()?;
+        let options = OptsBuilder::from_opts(self.options.clone())
+            .ssl_opts(encryption)
+            // The name stays, for the certificate.
+            .resolved_ips(attempt.address.map(|address| vec![address.ip()]));
+        let connection = Conn::new(options).await;
+        connection.map_err(|error| of_login(error, self.files.is_some()))
+    }
+}
+
+impl Driver for Mysql {
+    type Session = MysqlSession;
+
+    const PLACE: &'static str = "MySQL";
+
+    fn of(location: &Location) -> Result<Self, StoreError> {
+        let [host] = location.hosts() else {
+            return Err(location.refused("does not have one host"));
+        };
+        let password = location.password.as_ref();
+        let options = OptsBuilder::default()
+            .ip_or_hostname(&host.name)
+            .tcp_port(host.port)
+            .user(location.user.as_deref())
+            .pass(password.map(|password| password.as_str()))
+            .db_name(location.database.as_deref())
+            // An update counts what it has found, also where it changed nothing.
+            .client_found_rows(true)
+            .max_allowed_packet(Some(LARGEST_REPLY))
+            // The client would leave the encrypted connection for a socket that it is told of.
+            .prefer_socket(false);
+        let files = Files::asked_by(location)?;
+        let name = "MySQL or MariaDB";
+        Ok(Self {
+            options: options.into(),
+            expected: ExpectedPeer::all_of(location, Peer::Mysql, name, files.is_some()),
+            files,
+            clock: None,
+        })
+    }
+
+    fn expected(&self) -> &[ExpectedPeer] {
+        &self.expected
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
+    }
+}
+
+impl Debug for Mysql {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mysql")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }

@@ -1,23 +1,18 @@
-//! The public type `MysqlStore`, and its driver.
+//! The public type `MysqlStore`, and its URLs.
 
-use core::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
-use mysql_async::{Conn, Opts, OptsBuilder};
+use mysql_async::Conn;
 use randflake_core::Clock;
-
-use crate::failure::{failure, of_login};
-use crate::session::MysqlSession;
-use crate::url::ENGINE;
-use randflake_lease::LeaseStore;
 use randflake_lease::unstable::net::Attempt;
-use randflake_lease::unstable::tls::Files;
+use randflake_lease::unstable::url::{
+    AddressKind, ENCRYPTS_BY_MODE, Location, Registration, Scheme,
+};
+use randflake_lease::{LeaseStore, Namespace, StoreError};
+use randflake_sql::{Database, Driver as _, once};
 
-use randflake_lease::unstable::net::LARGEST_REPLY;
-use randflake_lease::unstable::net::{ExpectedPeer, Peer};
-use randflake_lease::unstable::url::Location;
-use randflake_lease::{Namespace, StoreError};
-use randflake_sql::{Database, DatabaseFailure, Driver, once};
+use crate::failure::failure;
+use crate::session::Mysql;
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
@@ -36,16 +31,6 @@ use randflake_sql::{Database, DatabaseFailure, Driver, once};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct MysqlStore;
-
-/// How a `MySQL` or `MariaDB` server is reached.
-pub(crate) struct Mysql {
-    options: Opts,
-    expected: Vec<ExpectedPeer>,
-    /// For an encrypted connection.
-    files: Option<Files>,
-    /// Clock instead of the server's, in tests.
-    pub(crate) clock: Option<Arc<dyn Clock + Send + Sync>>,
-}
 
 impl MysqlStore {
     /// Opens the store that a URL names, creating its tables if they are not there.
@@ -114,64 +99,27 @@ impl MysqlStore {
     }
 }
 
-impl Mysql {
-    /// Connects to an address, and logs in.
-    pub(crate) async fn connect(&self, attempt: &Attempt) -> Result<Conn, DatabaseFailure> {
-        // For each connection anew: certificates are replaced before they expire.
-        let encryption = self.files.as_ref().map(crate::tls::options).transpose()?;
-        let options = OptsBuilder::from_opts(self.options.clone())
-            .ssl_opts(encryption)
-            // The name stays, for the certificate.
-            .resolved_ips(attempt.address.map(|address| vec![address.ip()]));
-        let connection = Conn::new(options).await;
-        connection.map_err(|error| of_login(error, self.files.is_some()))
-    }
-}
+/// The engine as URLs lead to it.
+pub static ENGINE: Registration = Registration {
+    name: "MySQL",
+    schemes: &[Scheme {
+        name: "mysql",
+        is_encrypted: false,
+        encrypts_by: ENCRYPTS_BY_MODE,
+        place: AddressKind::Host { port: 3_306 },
+        options: &["sslmode", "sslrootcert", "sslcert", "sslkey"],
+        form: "mysql://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE",
+    }],
+    has_counters: true,
+    check,
+    open: MysqlStore::at,
+    open_existing: Database::<Mysql>::boxed,
+};
 
-impl Driver for Mysql {
-    type Session = MysqlSession;
-
-    const PLACE: &'static str = "MySQL";
-
-    fn of(location: &Location) -> Result<Self, StoreError> {
-        let [host] = location.hosts() else {
-            return Err(location.refused("does not have one host"));
-        };
-        let password = location.password.as_ref();
-        let options = OptsBuilder::default()
-            .ip_or_hostname(&host.name)
-            .tcp_port(host.port)
-            .user(location.user.as_deref())
-            .pass(password.map(|password| password.as_str()))
-            .db_name(location.database.as_deref())
-            // An update counts what it has found, also where it changed nothing.
-            .client_found_rows(true)
-            .max_allowed_packet(Some(LARGEST_REPLY))
-            // The client would leave the encrypted connection for a socket that it is told of.
-            .prefer_socket(false);
-        let files = Files::asked_by(location)?;
-        let name = "MySQL or MariaDB";
-        Ok(Self {
-            options: options.into(),
-            expected: ExpectedPeer::all_of(location, Peer::Mysql, name, files.is_some()),
-            files,
-            clock: None,
-        })
-    }
-
-    fn expected(&self) -> &[ExpectedPeer] {
-        &self.expected
-    }
-
-    fn has_own_clock(&self) -> bool {
-        self.clock.is_none()
-    }
-}
-
-impl Debug for Mysql {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mysql")
-            .field("options", &self.options)
-            .finish_non_exhaustive()
+/// Refuses a URL without a database: the tables would be made nowhere.
+fn check(location: &Location) -> Result<(), StoreError> {
+    match location.database {
+        Some(_) => Ok(()),
+        None => Err(location.refused("has no database")),
     }
 }

@@ -11,17 +11,27 @@ use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
+use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
 #[cfg(feature = "tls")]
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{failure, of_login};
-use super::store::Postgres;
 use randflake_lease::EngineError;
-use randflake_lease::unstable::net::{Attempt, LARGEST_REPLY, too_long};
+use randflake_lease::unstable::net::{Attempt, ExpectedPeer, LARGEST_REPLY, too_long};
 use randflake_lease::unstable::tls::Files;
 use randflake_lease::unstable::url::Host;
 use randflake_sql::DatabaseFailure;
+
+/// How the PostgreSQL servers of one cluster are reached.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    pub(crate) config: Config,
+    pub(crate) expected: Vec<ExpectedPeer>,
+    /// For an encrypted connection.
+    pub(crate) files: Option<Files>,
+    /// Who made the schema, if it was another role.
+    pub(crate) owner: Option<String>,
+}
 
 /// A connection to an address, and the task that moves its bytes.
 pub(crate) async fn connect(

@@ -6,7 +6,5 @@ mod failure;
 mod session;
 mod statements;
 mod store;
-mod url;
 
-pub use store::PostgresStore;
-pub use url::ENGINE;
+pub use store::{ENGINE, PostgresStore};

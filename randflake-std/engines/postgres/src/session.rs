@@ -1,24 +1,27 @@
 //! One PostgreSQL session: reads, conditional writes, and a diagnosis of its server.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use tokio::task::{JoinHandle, yield_now};
+use tokio_postgres::config::SslMode;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Config, Error, Row, SimpleQueryMessage, Statement};
 
-use super::connect::connect;
+use super::connect::{Postgres, connect};
 use super::failure::failure;
 use super::statements::{
     CHANGE, CHANGE_AND_PUT, CHECK, ENTER, LOOK, NAMESPACE, NEXT_NAMESPACE, PARTS, PUT, REMOVE,
     SETTINGS, TABLES, TEXTS,
 };
-use super::store::Postgres;
 use randflake_lease::unstable::engine::{Before, Entry, Key, Keys, Write};
-use randflake_lease::unstable::net::Attempt;
-use randflake_lease::{EngineError, Finding};
+use randflake_lease::unstable::net::{Attempt, ExpectedPeer, Peer};
+use randflake_lease::unstable::tls::Files;
+use randflake_lease::unstable::url::Location;
+use randflake_lease::{EngineError, Finding, StoreError};
 use randflake_sql::{
-    self, DatabaseFailure, DatabaseSession as _, ServerState, SingleUpdate, SqlValue, TextsByKey,
-    emptied, expected, key, whole_pages, window,
+    self, DatabaseFailure, DatabaseSession as _, Driver, ServerState, SingleUpdate, SqlValue,
+    TextsByKey, emptied, expected, key, whole_pages, window,
 };
 
 /// A connection that was found fit, and the store behind it.
@@ -380,4 +383,58 @@ pub(crate) async fn findings(
         fingerprint,
         Some(failover),
     ))
+}
+
+impl Driver for Postgres {
+    type Session = PostgresSession;
+
+    const PLACE: &'static str = "the PostgreSQL server";
+
+    fn of(location: &Location) -> Result<Self, StoreError> {
+        let files = Files::asked_by(location)?;
+        let mut config = Config::new();
+        if let Some(user) = &location.user {
+            config.user(user);
+        }
+        if let Some(password) = &location.password {
+            config.password(password.as_bytes());
+        }
+        if let Some(database) = &location.database {
+            config.dbname(database);
+        }
+        // What is preferred, and not checked, protects from nobody: it is all or nothing.
+        config.ssl_mode(match files {
+            Some(_) => SslMode::Require,
+            None => SslMode::Disable,
+        });
+        let name = location.option("application_name");
+        // So that an administrator sees in `pg_stat_activity` whose connection it is.
+        config.application_name(name.unwrap_or("randflake"));
+        if let Some(limit) = connect_timeout(location)? {
+            config.connect_timeout(limit);
+        }
+        Ok(Self {
+            config,
+            expected: ExpectedPeer::all_of(location, Peer::Postgres, "PostgreSQL", files.is_some()),
+            files,
+            owner: location.option("owner").map(str::to_owned),
+        })
+    }
+
+    fn expected(&self) -> &[ExpectedPeer] {
+        &self.expected
+    }
+}
+
+/// The longest time for each address, if the URL names one; the time for all of them has a limit of its own.
+pub(crate) fn connect_timeout(location: &Location) -> Result<Option<Duration>, StoreError> {
+    let Some(text) = location.option("connect_timeout") else {
+        return Ok(None);
+    };
+    let seconds: i32 = text.parse().map_err(|_| {
+        location.refused("has a connect_timeout that is not a whole number of seconds")
+    })?;
+    // Zero and negative numbers are no limit, as in PostgreSQL's own clients.
+    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+    Ok(seconds.map(Duration::from_secs))
 }

@@ -1,20 +1,16 @@
-//! The public type `PostgresStore`, and its driver.
+//! The public type `PostgresStore`, and its URLs.
 
-use tokio_postgres::config::SslMode;
-use tokio_postgres::{Client, Config};
-
-use crate::failure::failure;
-use crate::session::PostgresSession;
-use crate::url::ENGINE;
-use crate::url::connect_timeout;
-use randflake_lease::LeaseStore;
 use randflake_lease::unstable::net::Attempt;
-use randflake_lease::unstable::tls::Files;
+use randflake_lease::unstable::url::{
+    AddressKind, ENCRYPTS_BY_MODE, Location, Registration, Scheme,
+};
+use randflake_lease::{LeaseStore, Namespace, StoreError};
+use randflake_sql::{Database, once};
+use tokio_postgres::Client;
 
-use randflake_lease::unstable::net::{ExpectedPeer, Peer};
-use randflake_lease::unstable::url::Location;
-use randflake_lease::{Namespace, StoreError};
-use randflake_sql::{Database, Driver, once};
+use crate::connect::{Postgres, connect};
+use crate::failure::failure;
+use crate::session::connect_timeout;
 
 /// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
 ///
@@ -88,63 +84,43 @@ impl PostgresStore {
         work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         ENGINE.expect(location)?;
-        let connect = async |postgres: &Postgres, attempt: &Attempt| {
-            Ok(crate::connect::connect(postgres, attempt).await?.0)
-        };
-        once(location, &connect, async |mut client: Client| {
+        let client =
+            async |postgres: &Postgres, attempt: &Attempt| Ok(connect(postgres, attempt).await?.0);
+        once(location, &client, async |mut client: Client| {
             work(&mut client).await.map_err(failure)
         })
     }
 }
 
-/// How the PostgreSQL servers of one cluster are reached.
-#[derive(Debug)]
-pub(crate) struct Postgres {
-    pub(crate) config: Config,
-    expected: Vec<ExpectedPeer>,
-    /// For an encrypted connection.
-    pub(crate) files: Option<Files>,
-    /// Who made the schema, if it was another role.
-    pub(crate) owner: Option<String>,
-}
+/// The engine as URLs lead to it.
+pub static ENGINE: Registration = Registration {
+    name: "PostgreSQL",
+    schemes: &[
+        POSTGRES,
+        Scheme {
+            name: "postgresql",
+            ..POSTGRES
+        },
+    ],
+    has_counters: true,
+    check: |location| connect_timeout(location).map(drop),
+    open: PostgresStore::at,
+    open_existing: Database::<Postgres>::boxed,
+};
 
-impl Driver for Postgres {
-    type Session = PostgresSession;
-
-    const PLACE: &'static str = "the PostgreSQL server";
-
-    fn of(location: &Location) -> Result<Self, StoreError> {
-        let files = Files::asked_by(location)?;
-        let mut config = Config::new();
-        if let Some(user) = &location.user {
-            config.user(user);
-        }
-        if let Some(password) = &location.password {
-            config.password(password.as_bytes());
-        }
-        if let Some(database) = &location.database {
-            config.dbname(database);
-        }
-        // What is preferred, and not checked, protects from nobody: it is all or nothing.
-        config.ssl_mode(match files {
-            Some(_) => SslMode::Require,
-            None => SslMode::Disable,
-        });
-        let name = location.option("application_name");
-        // So that an administrator sees in `pg_stat_activity` whose connection it is.
-        config.application_name(name.unwrap_or("randflake"));
-        if let Some(limit) = connect_timeout(location)? {
-            config.connect_timeout(limit);
-        }
-        Ok(Self {
-            config,
-            expected: ExpectedPeer::all_of(location, Peer::Postgres, "PostgreSQL", files.is_some()),
-            files,
-            owner: location.option("owner").map(str::to_owned),
-        })
-    }
-
-    fn expected(&self) -> &[ExpectedPeer] {
-        &self.expected
-    }
-}
+const POSTGRES: Scheme = Scheme {
+    name: "postgres",
+    is_encrypted: false,
+    encrypts_by: ENCRYPTS_BY_MODE,
+    place: AddressKind::HostsOrSockets { port: 5_432 },
+    options: &[
+        "sslmode",
+        "sslrootcert",
+        "sslcert",
+        "sslkey",
+        "owner",
+        "application_name",
+        "connect_timeout",
+    ],
+    form: "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...]/DATABASE",
+};

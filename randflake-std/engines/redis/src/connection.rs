@@ -5,23 +5,20 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::{io, process};
 
+use redis::io::tcp::TcpSettings;
 use redis::{
-    ConnectionAddr, ConnectionInfo, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind,
-    Value,
+    ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, Pipeline, RedisConnectionInfo,
+    RedisError, RedisResult, ServerErrorKind, Value,
 };
 
 use super::process::{is_sentinel, takes_sections};
-use super::rights;
-use super::tls::Encryption;
-use super::transport::{Socket, Transport};
-use super::url::settings;
+use super::refusal;
+use super::transport::{Encryption, Socket, Transport};
 use randflake_lease::date::span;
 use randflake_lease::unstable::engine::Key;
-use randflake_lease::unstable::net::{Addresses, Attempt};
-use randflake_lease::unstable::net::{ExpectedPeer, Peer};
-use randflake_lease::unstable::tls;
-use randflake_lease::unstable::tls::Files;
-use randflake_lease::unstable::url::{Host, Location};
+use randflake_lease::unstable::net::{Addresses, Attempt, ExpectedPeer, Peer};
+use randflake_lease::unstable::tls::{self, Files};
+use randflake_lease::unstable::url::{Address, Host, Location, number};
 use randflake_lease::{EngineError, StoreError};
 
 /// Time limit of a connection and of a reply, unless an operation's TTL asks for less.
@@ -264,10 +261,10 @@ impl Connection {
             );
             return EngineError::failed_precondition(sentence).because(error);
         }
-        if let Some(refused) = rights::refused(&error) {
+        if let Some(refused) = refusal::refused(&error) {
             return refused.because(error);
         }
-        if let Some(why) = rights::mistake(&error, self.database()) {
+        if let Some(why) = refusal::mistake(&error, self.database()) {
             return EngineError::failed_precondition(format!("{place}: {why}")).because(error);
         }
         if is_lasting(&error) {
@@ -346,7 +343,7 @@ impl RedisSession {
 
 /// Whether the server has answered, or something has in its place.
 fn is_answer(error: &RedisError) -> bool {
-    error.code().is_some() || rights::mistake(error, 0).is_some() || tls::refusal(error).is_some()
+    error.code().is_some() || refusal::mistake(error, 0).is_some() || tls::refusal(error).is_some()
 }
 
 /// The node of a cluster that has what was asked for, if that is what an answer says.
@@ -380,4 +377,40 @@ impl Debug for Connection {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.place())
     }
+}
+
+/// Field by field: the client's own parser takes options that switch verification off.
+fn settings(location: &Location) -> Result<ConnectionInfo, StoreError> {
+    let address = match (&location.address, location.hosts()) {
+        (Address::Socket(path), _) => ConnectionAddr::Unix(path.into()),
+        (_, [Host { name, port }]) if location.scheme.is_encrypted => ConnectionAddr::TcpTls {
+            host: name.clone(),
+            port: *port,
+            // Another value would take any certificate.
+            insecure: false,
+            tls_params: None,
+        },
+        (_, [Host { name, port }]) => ConnectionAddr::Tcp(name.clone(), *port),
+        _ => return Err(location.refused("does not have one host")),
+    };
+    // The client's name and version would be two more replies to wait for when a server hangs.
+    let mut login = RedisConnectionInfo::default().set_skip_set_lib_name();
+    if let Some(password) = &location.password {
+        login = login.set_password(password.as_str());
+    }
+    if let Some(user) = &location.user {
+        login = login.set_username(user);
+    }
+    if let Some(database) = &location.database {
+        let database = number::<u32>(database);
+        let database =
+            database.ok_or_else(|| location.refused("has a database that is no number"))?;
+        login = login.set_db(database.into());
+    }
+    let settings = address.into_connection_info();
+    Ok(settings
+        .map_err(StoreError::unavailable)?
+        // Or what is too long for one packet waits for an acknowledgement.
+        .set_tcp_settings(TcpSettings::default().set_nodelay(true))
+        .set_redis_settings(login))
 }

@@ -5,11 +5,8 @@ mod connection;
 mod diagnosis;
 mod engine;
 mod process;
-mod rights;
+mod refusal;
 mod store;
-mod tls;
 mod transport;
-mod url;
 
-pub use store::RedisStore;
-pub use url::ENGINE;
+pub use store::{ENGINE, RedisStore};

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_its_run_its_former_master_and_its_replaced_keys() {
+    fn process_is_identified_by_run_master_and_keys() {
         assert_eq!(parse(&[], None), format!("{RUN_ID}::3"));
         // After a restart, and after commands by which keys come back.
         assert_eq!(

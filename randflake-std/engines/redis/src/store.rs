@@ -1,15 +1,12 @@
-//! The public type `RedisStore`.
+//! The public type `RedisStore`, and its URLs.
 
 use std::sync::Arc;
 
 use randflake_core::Clock;
+use randflake_lease::unstable::url::{AddressKind, CERTIFICATES, Location, Registration, Scheme};
+use randflake_lease::{LeaseStore, Namespace, StoreError};
 
-use crate::engine::Redis;
-use crate::url::ENGINE;
-use randflake_lease::LeaseStore;
-
-use randflake_lease::unstable::url::Location;
-use randflake_lease::{Namespace, StoreError};
+use crate::engine::{Redis, check_rights};
 
 /// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
 ///
@@ -76,7 +73,50 @@ impl RedisStore {
             ..
         } = &mut redis;
         // A right that is missing is named now, before anything is written.
-        connection.run(|open| crate::rights::check(open, hash, index))?;
+        connection.run(|open| check_rights(open, hash, index))?;
         LeaseStore::opened(redis, namespace.clone())
     }
+}
+
+/// The engine as URLs lead to it.
+pub static ENGINE: Registration = Registration {
+    name: "Redis",
+    schemes: &[
+        REDIS,
+        Scheme {
+            name: "rediss",
+            is_encrypted: true,
+            ..REDIS
+        },
+        Scheme {
+            name: "redis+unix",
+            place: AddressKind::Socket,
+            options: &["db"],
+            form: "redis+unix://[[USER]:PASSWORD@]/PATH[?db=NUMBER]",
+            ..REDIS
+        },
+    ],
+    has_counters: true,
+    check,
+    open: |location, namespace| RedisStore::at(location, namespace, None),
+    open_existing: |location, namespace| {
+        Ok(Some(Box::new(Redis::over(location, namespace, None)?)))
+    },
+};
+
+const REDIS: Scheme = Scheme {
+    name: "redis",
+    is_encrypted: false,
+    encrypts_by: "rediss://",
+    place: AddressKind::Host { port: 6_379 },
+    options: CERTIFICATES,
+    form: "redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER], or rediss:// for encrypted connections",
+};
+
+fn check(location: &Location) -> Result<(), StoreError> {
+    // A password alone is that of the user `default`.
+    if location.user.is_some() && location.password.is_none() {
+        return Err(location.refused("has a user without a password"));
+    }
+    Ok(())
 }

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn one_text_is_replaced_and_others_are_put_whatever_is_there() {
+    fn one_text_is_replaced_and_others_are_put() {
         let entry = |key, before, after: Option<&str>| Entry {
             key,
             before,

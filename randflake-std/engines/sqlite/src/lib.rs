@@ -11,7 +11,5 @@ mod schema;
 mod seen;
 mod session;
 mod store;
-mod url;
 
-pub use store::SqliteStore;
-pub use url::ENGINE;
+pub use store::{ENGINE, SqliteStore};

@@ -8,18 +8,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use randflake_core::Clock;
+use randflake_lease::unstable::engine::{
+    Ask, Engine, LOOK_AT_FILES_EVERY, Look, Profile, Reading, Removal, Write, WriteOutcome,
+    read_clock,
+};
+use randflake_lease::unstable::file::volume;
+use randflake_lease::unstable::url::{Location, Registration, Scheme};
+use randflake_lease::{EngineError, ExactSystemClock, Finding, LeaseStore, Namespace, StoreError};
 
 use crate::failure::Failure;
 use crate::place::SqlitePath;
 use crate::seen::Seen;
 use crate::session::{PATIENCE, SqliteSession};
-use randflake_lease::ExactSystemClock;
-use randflake_lease::unstable::engine::{Removal, Write, WriteOutcome, read_clock};
-
-use randflake_lease::LeaseStore;
-use randflake_lease::unstable::engine::{Ask, Engine, LOOK_AT_FILES_EVERY, Look, Profile, Reading};
-use randflake_lease::unstable::file::volume;
-use randflake_lease::{EngineError, Finding, Namespace, StoreError};
 
 const VANISHES: &str = "the leases vanish with it, and each container of an image has its own: then two grant the same \
                         ids; mount a persistent volume that all of them share";
@@ -256,4 +256,25 @@ impl Engine for Sqlite {
         findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
     }
+}
+
+/// The engine as URLs lead to it.
+pub static ENGINE: Registration = Registration {
+    name: "SQLite",
+    schemes: &[Scheme::of_file("sqlite", &[], "sqlite:PATH")],
+    has_counters: true,
+    check,
+    open: |location, namespace| SqliteStore::open(location.path(), namespace),
+    open_existing: |location, namespace| {
+        let found = Sqlite::open_existing(location.path(), namespace)?;
+        Ok(found.map(|database| Box::new(database) as Box<dyn Engine>))
+    },
+};
+
+fn check(location: &Location) -> Result<(), StoreError> {
+    // SQLite would keep it in the memory of one connection.
+    if location.path().as_os_str() == ":memory:" {
+        return Err(location.refused("names no file"));
+    }
+    Ok(())
 }

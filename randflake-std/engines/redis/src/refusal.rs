@@ -1,32 +1,11 @@
-//! Rights of the server's user, and refusals that name what is missing.
+//! Refusals of the server: sentences that name the right or the setting that is missing.
 
-use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
+use redis::{ErrorKind, RedisError, ServerErrorKind};
 
-use super::connection::RedisSession;
-use super::engine::WRITE;
 use randflake_lease::EngineError;
 
-/// Finds out whether the user may run each command, by calls that change nothing. All are sent at once: a process that
-/// starts waits once for their replies, not seven times.
-pub(crate) fn check(open: &mut RedisSession, hash: &str, index: &str) -> RedisResult<()> {
-    let mut calls = redis::pipe();
-    calls.cmd("SCRIPT").arg("LOAD").arg(WRITE);
-    // The shortest part that every server has.
-    calls.cmd("INFO").arg("replication");
-    calls.cmd("TIME");
-    calls.cmd("HMGET").arg(hash).arg("-");
-    calls.cmd("HSCAN").arg(hash).arg("0");
-    calls.cmd("ZRANGEBYSCORE").arg(index).arg(&["0", "0"]);
-    // The first two lack a value, and the third's script is none: they are refused once the right is there.
-    calls.cmd("ZADD").arg(index).arg(&["0", "-", "0"]);
-    calls.cmd("HSET").arg(hash).arg(&["-", "-", "-"]);
-    calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
-    let mut errors = open.ask_all(&calls)?.into_iter().filter_map(Result::err);
-    // Other errors, such as a server that still loads its data, come again with the first read, which says more.
-    errors.find(is_lacking).map_or(Ok(()), Err)
-}
-
-fn is_lacking(error: &RedisError) -> bool {
+/// The user may not run a command, or the server has none of that name.
+pub(crate) fn is_lacking(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm) || is_unknown(error)
 }
 
