@@ -24,7 +24,7 @@ static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// Without a number both issue the same, which is what it is for; with one the copy issues none.
 #[test]
-fn a_copy_issues_the_same_ids_unless_its_generation_differs() {
+fn copy_repeats_ids_unless_its_generation_differs() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let secret = Secret::from_bytes([7; 16]);

@@ -68,7 +68,7 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
 
 /// Each way to ids looks for itself.
 #[test]
-fn a_forked_child_gets_no_buffer_of_ids_and_none_without_encryption() {
+fn forked_child_gets_no_ids_of_its_parent() {
     let namespace = Namespace::new("test", Snowflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let plain = Builder::new(Snowflake, Plain, store).build().unwrap();
@@ -94,7 +94,7 @@ fn a_forked_child_gets_no_buffer_of_ids_and_none_without_encryption() {
 
 /// A lock that another thread had at the fork is never free in the child.
 #[test]
-fn a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have() {
+fn forked_child_waits_for_no_missing_thread() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let secret = Secret::from_bytes([7; 16]);
@@ -113,7 +113,7 @@ fn a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have() {
 }
 
 #[test]
-fn a_forked_child_sees_no_segments_of_its_parent_s_and_does_not_wait_for_its_threads() {
+fn forked_child_sees_no_segments_and_waits_for_none() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let numbers = Segments::builder(store).build().unwrap();
@@ -199,7 +199,7 @@ fn a_forked_child_gets_no_tagged_uuid_and_reads_them() {
 
 /// Parent and child have the rest of the same block.
 #[test]
-fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
+fn fork_within_a_block_leaves_its_ids_to_the_parent() {
     const IDS: usize = 300;
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
@@ -227,7 +227,7 @@ fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
 
 /// The child has no keeper, and may have been copied while a thread was reading the node ids.
 #[test]
-fn a_forked_child_of_an_elastic_handle_is_refused_and_its_parent_goes_on() {
+fn forked_child_of_an_elastic_handle_is_refused() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let builder = Handle::builder(&Secret::from_bytes([7; 16]), store);
@@ -258,7 +258,7 @@ fn a_forked_child_of_an_elastic_handle_is_refused_and_its_parent_goes_on() {
 }
 
 #[test]
-fn a_forked_child_has_no_number_of_its_parent_s_segments() {
+fn forked_child_has_no_number_of_its_parent() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let numbers = Segments::builder(store).build().unwrap();
@@ -284,7 +284,7 @@ fn a_forked_child_has_no_number_of_its_parent_s_segments() {
 
 /// Without a thread to keep them, leases are not acquired. It is a child that may not have another thread.
 #[test]
-fn a_keeper_that_cannot_be_started_leaves_no_lease_behind() {
+fn failed_keeper_start_leaves_no_lease() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let nothing_left = || {

@@ -89,10 +89,6 @@ impl Counters for InFile {
         self.lose_memory();
     }
 
-    fn has_url(&self) -> bool {
-        false
-    }
-
     fn counter_steps(&self) -> usize {
         1_000
     }

@@ -78,7 +78,7 @@ fn namespace() -> Namespace {
 }
 
 #[test]
-fn an_order_is_placed_and_found_and_the_node_id_given_back() {
+fn order_is_found_and_the_node_id_given_back() {
     let mut shop = Shop::open(env!("CARGO_BIN_EXE_shop"));
     assert_eq!(shop.ask("GET", "/ready", "").0, 200);
     let placed = shop.ask_json("POST", "/customers/customer_v/orders", "tea");

@@ -74,7 +74,7 @@ impl Drop for Worker {
 }
 
 #[test]
-fn every_job_has_an_id_of_its_own_until_the_queue_ends() {
+fn every_job_of_the_queue_has_its_own_id() {
     let mut worker = Worker::start();
     assert_eq!(worker.ids(100).len(), 100);
     worker.queue.shutdown(Shutdown::Write).unwrap();
@@ -83,7 +83,7 @@ fn every_job_has_an_id_of_its_own_until_the_queue_ends() {
 
 #[test]
 #[expect(unsafe_code, reason = "sending a signal is a system call")]
-fn a_worker_that_is_told_to_end_gives_its_node_id_back() {
+fn stopped_worker_gives_its_node_id_back() {
     let mut worker = Worker::start();
     assert_eq!(worker.ids(1).len(), 1);
     let process = worker.child.id().cast_signed();

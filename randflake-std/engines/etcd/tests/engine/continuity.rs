@@ -100,7 +100,7 @@ fn a_restart_forgets_nothing() {
 }
 
 #[test]
-fn an_older_state_is_noticed_by_a_process_that_saw_the_later() {
+fn older_state_is_noticed_by_who_saw_the_later() {
     let mut cluster = EtcdCluster::start(1);
     let mut store = open_store(&cluster);
     let first = acquire_one(&mut store, 1);
@@ -134,7 +134,7 @@ fn an_older_state_is_noticed_by_a_process_that_saw_the_later() {
 /// A restored snapshot under running holders, with the same cluster id. No process has seen a later revision: the
 /// holder alone knows its lease.
 #[test]
-fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
+fn a_live_lease_that_vanished_sets_a_quarantine() {
     let mut cluster = EtcdCluster::start(1);
     let mut store = open_store(&cluster);
     acquire_one(&mut store, 1);
@@ -155,7 +155,7 @@ fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
 
 /// And of a holder that has seen all.
 #[test]
-fn w11_a_holder_of_a_forgotten_lease_acquires_no_other_at_once() {
+fn holder_of_a_forgotten_lease_waits_for_another() {
     let mut cluster = EtcdCluster::start(1);
     let mut store = open_store(&cluster);
     acquire_one(&mut store, 1);
@@ -171,7 +171,7 @@ fn w11_a_holder_of_a_forgotten_lease_acquires_no_other_at_once() {
 
 /// A cluster made anew from a snapshot, as etcd's own tool does it.
 #[test]
-fn a_snapshot_in_another_cluster_waits_and_what_is_held_goes_on() {
+fn snapshot_in_another_cluster_waits() {
     let cluster = EtcdCluster::start(1);
     let mut store = open_store(&cluster);
     let grant = acquire_one(&mut store, 1);
@@ -230,7 +230,7 @@ fn no_error_shows_the_password() {
 }
 
 #[test]
-fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
+fn older_counter_is_refused_by_who_saw_the_later() {
     let mut cluster = EtcdCluster::start(1);
     let mut store = open_store(&cluster);
     assert!(matches!(

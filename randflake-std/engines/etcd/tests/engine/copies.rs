@@ -22,7 +22,7 @@ fn mirror(from: &EtcdCluster, to: &EtcdCluster) {
 }
 
 #[test]
-fn keys_restored_into_another_cluster_are_refused_until_they_were_declared_moved() {
+fn keys_in_another_cluster_must_be_declared_moved() {
     let [original, copy] = [EtcdCluster::start(1), EtcdCluster::start(1)];
     let mut holder = open_store(&original);
     let grant = acquire_one(&mut holder, 1);

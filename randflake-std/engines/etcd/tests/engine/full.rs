@@ -114,7 +114,7 @@ fn count_keys(cluster: &EtcdCluster, first: &str, end: &str) -> u64 {
 }
 
 #[test]
-fn a_namespace_with_any_number_of_node_ids_opens_and_grants_alike() {
+fn namespaces_of_any_size_open_and_grant_alike() {
     let cluster = EtcdCluster::start(1);
     for bits in [22, 32] {
         let namespace = namespace_of_bits(bits);
@@ -146,7 +146,7 @@ fn leases_that_are_far_apart_are_released_together() {
 }
 
 #[test]
-fn a_drop_removes_the_first_and_the_last_key_of_each_kind() {
+fn drop_removes_first_and_last_key_of_each_kind() {
     let cluster = EtcdCluster::start(1);
     let mut store = open(&cluster, &Namespace::new("orders", Snowflake).unwrap());
     ask(&mut store, NodeIds::Any(1)).unwrap();

@@ -169,4 +169,8 @@ impl Counters for Etcd {
     fn counter_steps(&self) -> usize {
         600
     }
+
+    fn has_url(&self) -> bool {
+        true
+    }
 }

@@ -103,7 +103,7 @@ fn carry(mut client: &TcpStream, member: u16, events: &Mutex<Option<Event>>) {
 }
 
 #[test]
-fn a_write_whose_reply_is_lost_is_known_by_another_member() {
+fn write_with_a_lost_reply_is_known_elsewhere() {
     let cluster = EtcdCluster::start(1);
     let way = Way::to(cluster.members[0].port);
     // As another member.
@@ -132,7 +132,7 @@ fn a_write_whose_reply_is_lost_is_known_by_another_member() {
 }
 
 #[test]
-fn a_cluster_that_is_set_back_between_a_read_and_its_write_grants_nothing() {
+fn cluster_set_back_before_a_write_grants_nothing() {
     let mut cluster = EtcdCluster::start(1);
     let way = Way::to(cluster.members[0].port);
     let url = format!("etcd://{}", way.url());

@@ -23,7 +23,7 @@ fn asked(member: &Member, path: &str, body: &Value) -> Value {
 
 /// A lease is neither granted nor forgotten meanwhile.
 #[test]
-fn a_full_database_is_refused_by_name_until_it_has_space_again() {
+fn full_database_is_refused_until_it_has_space() {
     let cluster = EtcdCluster::start_with(1, &["--quota-backend-bytes", "4000000"]);
     let member = &cluster.members[0];
     let mut store = open(&cluster.url(), &eight("orders")).unwrap();

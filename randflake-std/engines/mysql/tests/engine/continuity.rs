@@ -31,7 +31,7 @@ fn by_a_clock(folder: &Path) -> (Database, Arc<WallClock>) {
 
 /// It is written without a look at the clock before, so the write looks.
 #[test]
-fn w13_a_renewal_over_a_leap_of_the_clock_fails_once() {
+fn a_renewal_over_a_leap_of_the_clock_fails_once() {
     let folder = tempfile::tempdir().unwrap();
     let (server, clock) = by_a_clock(folder.path());
     let (mut store, grant) = server.holder();
@@ -49,7 +49,7 @@ fn w13_a_renewal_over_a_leap_of_the_clock_fails_once() {
 }
 
 #[test]
-fn w09_a_server_that_comes_back_behind_with_older_data_writes_nothing() {
+fn server_back_behind_with_old_data_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, clock) = by_a_clock(folder.path());
     drop(server.holder());
@@ -99,7 +99,7 @@ fn w09_a_server_that_comes_back_behind_with_older_data_writes_nothing() {
 }
 
 #[test]
-fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
+fn dropped_or_emptied_tables_are_quarantined() {
     let server = Database::new();
     let tables = TABLES.map(|table| format!("randflake_{table}"));
     for verb in ["DROP TABLE", "TRUNCATE", "DELETE FROM"] {
@@ -124,7 +124,7 @@ fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
 }
 
 #[test]
-fn w10_a_dump_restored_in_place_begins_in_quarantine() {
+fn a_dump_restored_in_place_begins_in_quarantine() {
     let server = Database::new();
     let (mut store, grant) = server.holder();
     let each = |statement: &str| {
@@ -197,7 +197,7 @@ const DUMPED: &str = "SHOW CREATE TABLE randflake_record";
 
 /// The other table stays as it is. Twice: what is noticed once must be noticed again.
 #[test]
-fn w10_a_table_of_records_that_goes_back_alone_begins_in_quarantine() {
+fn records_that_go_back_alone_are_quarantined() {
     for (way, statements) in ALONE {
         let server = Database::new();
         let (mut store, mut grant) = server.holder();
@@ -256,7 +256,7 @@ fn a_server_that_was_restarted_is_the_same() {
 }
 
 #[test]
-fn w10_a_setting_that_loses_leases_is_refused_in_open_sessions() {
+fn losing_setting_is_refused_in_open_sessions() {
     let settings = ["--log-bin", "--sync-binlog=1"];
     let server = Database::of(MariadbServer::start_with(&settings));
     let (mut store, grant) = server.holder();
@@ -272,7 +272,7 @@ fn w10_a_setting_that_loses_leases_is_refused_in_open_sessions() {
 
 /// After a failover only a new connection leads to the new primary, as the server's name does then.
 #[test]
-fn w10_a_connection_to_a_read_only_server_is_not_kept() {
+fn a_connection_to_a_read_only_server_is_not_kept() {
     let server = Database::of(MariadbServer::start());
     let (mut store, grant) = server.holder();
     let mut client = server.client();
@@ -295,7 +295,7 @@ fn w10_a_connection_to_a_read_only_server_is_not_kept() {
 }
 
 #[test]
-fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
+fn a_live_lease_that_vanished_sets_a_quarantine() {
     let server = Database::new();
     let (mut store, grant) = server.holder();
     server.do_all(&["DELETE FROM randflake_record WHERE kind = 2"]);
@@ -309,7 +309,7 @@ fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
 }
 
 #[test]
-fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
+fn namespace_without_its_row_is_quarantined() {
     let server = Database::new();
     let (mut store, grant) = server.holder();
     server.do_all(&["DELETE FROM randflake_record WHERE kind = 0"]);
@@ -327,7 +327,7 @@ fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
 
 /// Nobody of many that start on a new database at once takes another's beginning for a loss.
 #[test]
-fn many_starters_on_a_database_that_was_declared_new_are_granted_at_once() {
+fn starters_on_a_declared_new_database_are_granted() {
     let server = Database::new();
     thread::scope(|scope| {
         for _ in 0..16 {

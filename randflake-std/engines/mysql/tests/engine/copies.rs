@@ -6,7 +6,7 @@ use randflake_mysql::MysqlStore;
 use crate::database::{Database, acquire, assert_quarantined, namespace};
 
 #[test]
-fn tables_copied_to_another_database_are_refused_until_they_were_declared_moved() {
+fn copied_tables_must_be_declared_moved() {
     let database = Database::new();
     let (mut original, grant) = database.holder();
     let copied = format!("{}_copy", database.name);

@@ -133,4 +133,8 @@ impl Counters for Mysql {
         self.counters.lose();
         self.lose_memory();
     }
+
+    fn has_url(&self) -> bool {
+        true
+    }
 }

@@ -54,7 +54,7 @@ fn forward(mut from: TcpStream, mut to: [TcpStream; 2], place: usize, flag: &Ato
 }
 
 #[test]
-fn w10_a_pooler_in_transaction_mode_is_refused_by_name() {
+fn pooler_in_transaction_mode_is_refused() {
     let server = Database::new();
     server.open();
     let (port, is_exchanged) = proxy(server.server.port);

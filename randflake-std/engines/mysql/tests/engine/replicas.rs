@@ -69,7 +69,7 @@ fn assert_noticed(promoted: &Database, later: Grant) {
 }
 
 #[test]
-fn a_lagging_replica_with_its_primarys_server_id_begins_in_quarantine() {
+fn lagging_replica_with_same_id_is_quarantined() {
     let (primary, replica) = pair();
     let later = run_ahead(&primary, &replica);
     assert_noticed(&promoted(replica), later);
@@ -77,7 +77,7 @@ fn a_lagging_replica_with_its_primarys_server_id_begins_in_quarantine() {
 
 /// A restored table has the automatic number of the dump, on the replica too.
 #[test]
-fn the_same_after_a_dump_was_restored_through_the_primary() {
+fn failover_after_a_restored_dump_is_quarantined() {
     let (primary, replica) = pair();
     let mut client = primary.client();
     let dumped: Option<(String, String)> = client
@@ -111,7 +111,7 @@ fn the_same_after_a_dump_was_restored_through_the_primary() {
 
 /// Rows that were inserted by hand took automatic numbers, which the replica has with the rows.
 #[test]
-fn the_same_after_rows_were_inserted_by_hand() {
+fn failover_after_rows_put_by_hand_is_quarantined() {
     let (primary, replica) = pair();
     primary.do_all(&[
         "CREATE TABLE kept AS SELECT * FROM randflake_record",
@@ -129,7 +129,7 @@ fn the_same_after_rows_were_inserted_by_hand() {
 
 /// Each writes what the other one has written, of which only one is used.
 #[test]
-fn one_of_two_servers_that_replicate_each_other_is_used() {
+fn one_of_two_replicating_servers_is_used() {
     let (primary, replica) = pair();
     primary.server.follow(replica.port);
     let (mut store, grant) = primary.holder();

@@ -104,7 +104,7 @@ fn tables_that_were_changed_are_refused() {
 }
 
 #[test]
-fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
+fn guides_users_suffice_and_missing_right_is_named() {
     let server = MariadbServer::start();
     let mut client = server.client(None);
     for statement in guide() {

@@ -205,7 +205,7 @@ fn chained_transactions_lose_nothing() {
 /// With a binary log, what the engine has prepared is committed in a recovery only if it is in that log: one
 /// that is not on the disk takes leases with it that were answered.
 #[test]
-fn servers_that_do_not_fit_are_refused_without_passwords() {
+fn unfit_servers_are_refused_without_passwords() {
     let settings = ["--log-bin", "--sync-binlog=1"];
     let server = Database::of(MariadbServer::start_with(&settings));
     let url = server.url("root");

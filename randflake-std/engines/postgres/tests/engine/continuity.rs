@@ -24,7 +24,7 @@ fn execute(server: &PostgresServer, sql: &str) {
 
 /// The server comes back with older data and a clock that is behind: a quarantine by that would end too early.
 #[test]
-fn w09_nothing_is_written_by_a_clock_that_is_wrong() {
+fn nothing_is_written_by_a_clock_that_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     let clock = Arc::new(WallClock::new(folder.path()));
@@ -55,7 +55,7 @@ fn w09_nothing_is_written_by_a_clock_that_is_wrong() {
 }
 
 #[test]
-fn w10_a_schema_dropped_under_open_connections_begins_in_quarantine() {
+fn schema_dropped_under_a_session_is_quarantined() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
@@ -73,7 +73,7 @@ fn w10_a_schema_dropped_under_open_connections_begins_in_quarantine() {
 
 /// The holder itself is the first to come.
 #[test]
-fn w10_a_holder_of_a_dropped_schema_makes_it_anew_in_quarantine() {
+fn holder_remakes_a_dropped_schema_in_quarantine() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
@@ -86,7 +86,7 @@ fn w10_a_holder_of_a_dropped_schema_makes_it_anew_in_quarantine() {
 
 /// Nobody has to act: the holder makes another row.
 #[test]
-fn w10_a_store_whose_row_was_deleted_begins_in_quarantine() {
+fn store_without_its_row_is_quarantined() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
@@ -98,7 +98,7 @@ fn w10_a_store_whose_row_was_deleted_begins_in_quarantine() {
 }
 
 #[test]
-fn w10_a_dump_restored_in_place_begins_in_quarantine() {
+fn a_dump_restored_in_place_begins_in_quarantine() {
     let server = PostgresServer::start();
     let programs = program("RANDFLAKE_POSTGRES");
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn w10_a_dump_restored_in_place_begins_in_quarantine() {
 }
 
 #[test]
-fn w10_a_failover_under_an_open_connection_begins_in_quarantine() {
+fn failover_under_a_connection_is_quarantined() {
     let mut first = PostgresServer::start();
     let url = |second: u16| {
         format!(
@@ -160,7 +160,7 @@ fn w10_a_failover_under_an_open_connection_begins_in_quarantine() {
 }
 
 #[test]
-fn w10_durability_that_is_turned_off_is_noticed_by_the_next_operation() {
+fn next_operation_notices_durability_turned_off() {
     let server = PostgresServer::start();
     let mut store = open(&server);
     let grants = acquire(&mut store, 1).unwrap();
@@ -189,7 +189,7 @@ fn w10_durability_that_is_turned_off_is_noticed_by_the_next_operation() {
 }
 
 #[test]
-fn w11_a_live_lease_that_vanished_closes_the_namespace() {
+fn vanished_live_lease_closes_the_namespace() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
@@ -201,7 +201,7 @@ fn w11_a_live_lease_that_vanished_closes_the_namespace() {
 }
 
 #[test]
-fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
+fn namespace_without_its_row_is_quarantined() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
@@ -230,7 +230,7 @@ fn truncated_leases_are_noticed_and_service_resumes() {
 
 /// All of them, so that nothing in the tables tells of it.
 #[test]
-fn w14_records_that_were_deleted_under_a_holder_begin_in_quarantine() {
+fn records_deleted_under_a_holder_are_quarantined() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();

@@ -112,4 +112,8 @@ impl Counters for Database {
         self.counters.lose();
         self.lose_memory();
     }
+
+    fn has_url(&self) -> bool {
+        true
+    }
 }

@@ -79,7 +79,7 @@ fn is_moved(store: &mut LeaseStore, again: &mut LeaseStore) {
 }
 
 #[test]
-fn a_database_made_from_a_template_is_refused_until_it_was_declared_moved() {
+fn database_from_a_template_must_be_declared_moved() {
     let server = PostgresServer::start();
     execute(&server, "CREATE DATABASE ids");
     let url = server.url("ids");
@@ -123,7 +123,7 @@ fn restore(server: &PostgresServer, dump: &Path, database: &str) {
 }
 
 #[test]
-fn a_dump_restored_on_another_server_is_refused_until_it_was_declared_moved() {
+fn dump_on_another_server_must_be_declared_moved() {
     let [server, other] = [PostgresServer::start(), PostgresServer::start_unrelated()];
     let grants = acquire(&mut open(&server), 1).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn a_dump_restored_on_another_server_is_refused_until_it_was_declared_moved() {
 
 /// A database that was dropped and restored under its name is another one, too: the one before may have been renamed.
 #[test]
-fn a_dump_restored_under_the_name_of_the_original_is_refused() {
+fn dump_restored_under_the_same_name_is_refused() {
     let server = PostgresServer::start();
     execute(&server, "CREATE DATABASE ids");
     acquire(&mut open_at(&server.url("ids"), &namespace()), 1).unwrap();

@@ -44,7 +44,7 @@ fn shortest(mut operation: impl FnMut()) -> Duration {
 
 /// A row for each node id would take minutes to make, or hours.
 #[test]
-fn a_namespace_of_many_node_ids_opens_without_making_them() {
+fn large_namespace_opens_without_making_node_ids() {
     let server = PostgresServer::start();
     let url = server.url("postgres");
     for (bits, count) in [(22, 1), (32, 3)] {
@@ -124,7 +124,7 @@ fn old_snapshots_do_not_hurt() {
 
 /// A note says until when all is leased, so that a full namespace is refused by it alone.
 #[test]
-fn a_full_namespace_is_noted_and_what_is_released_is_found() {
+fn full_namespace_finds_what_is_released() {
     let server = PostgresServer::start();
     let url = server.url("postgres");
     let mut store = open_at(&url, &with_node_bits(10));

@@ -47,7 +47,7 @@ fn store(url: &str) -> Result<LeaseStore, StoreError> {
 }
 
 #[test]
-fn a_host_of_postgresql_that_does_not_answer_does_not_hide_the_next_one() {
+fn silent_postgres_host_does_not_hide_the_next() {
     let sockets = tempfile::tempdir().unwrap();
     // The server is another user's.
     fs::set_permissions(sockets.path(), Permissions::from_mode(0o777)).unwrap();

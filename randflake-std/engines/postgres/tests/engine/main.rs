@@ -79,7 +79,7 @@ fn refused(url: &str) -> StoreError {
 }
 
 #[test]
-fn servers_that_do_not_fit_are_refused_without_passwords() {
+fn unfit_servers_are_refused_without_passwords() {
     let forgetful = PostgresServer::start_with(&["fsync=off"]);
     let error = refused(&forgetful.url("postgres"));
     assert!(error.to_string().contains("fsync=off"), "{error}");
@@ -142,7 +142,7 @@ fn a_task_of_a_runtime_may_use_a_store() {
 
 /// Without a round trip; and a look finds whether the lease is there.
 #[test]
-fn a_connection_that_the_server_has_closed_is_noticed_once() {
+fn closed_connection_is_noticed_once() {
     let server = PostgresServer::start();
     let mut store = open(&server);
     let grants = acquire(&mut store, 1).unwrap();
@@ -171,7 +171,7 @@ fn another_version_s_schema_is_refused() {
 
 /// A write of several node ids has seen both as they were, and waits for the one that is changing one of them.
 #[test]
-fn a_write_that_waits_for_another_finds_what_that_has_written() {
+fn waiting_write_finds_what_the_other_wrote() {
     let server = PostgresServer::start();
     let mut store = open(&server);
     let grants = acquire(&mut store, 2).unwrap();

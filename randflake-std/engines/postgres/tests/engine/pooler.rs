@@ -96,11 +96,11 @@ fn is_refused_by_name(tracks_statements: bool) {
 }
 
 #[test]
-fn w10_a_pooler_in_transaction_mode_is_refused_by_name() {
+fn pooler_in_transaction_mode_is_refused() {
     is_refused_by_name(false);
 }
 
 #[test]
-fn w10_a_pooler_that_tracks_statements_is_refused_by_name() {
+fn pooler_that_tracks_statements_is_refused() {
     is_refused_by_name(true);
 }

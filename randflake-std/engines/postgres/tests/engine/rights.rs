@@ -57,7 +57,7 @@ fn url(server: &PostgresServer, role: &str, database: &str) -> String {
 
 /// A role that may create a schema makes one as randflake does, with a view of its own, and waits for a superuser.
 #[test]
-fn a_superuser_runs_nothing_that_another_role_has_made() {
+fn superuser_runs_nothing_of_another_role() {
     let server = PostgresServer::start();
     let mut client = server.client("postgres");
     client
@@ -153,7 +153,7 @@ fn a_schema_that_was_changed_is_refused() {
 }
 
 #[test]
-fn the_guides_role_can_do_what_is_needed_and_a_missing_right_is_named() {
+fn guides_role_suffices_and_missing_right_is_named() {
     let server = PostgresServer::start();
     let mut client = server.client("postgres");
     for statement in guide("Rights", 0) {

@@ -218,7 +218,7 @@ fn no_error_shows_the_password() {
 }
 
 #[test]
-fn a_server_that_hangs_or_goes_away_is_an_error_and_its_return_is_noticed() {
+fn hanging_server_is_an_error_and_return_is_noticed() {
     let mut redis = RedisServer::start();
     let mut store = open_at_once(&redis);
     let grant = acquire_one(&mut store, 1);
@@ -257,7 +257,7 @@ fn a_diagnosis_names_what_a_crash_would_lose() {
 }
 
 #[test]
-fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
+fn cluster_redirects_to_the_namespaces_node() {
     let node = || {
         let bus = free_port().to_string();
         let settings = ["--cluster-enabled", "yes", "--cluster-port", &bus];
@@ -285,7 +285,7 @@ fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
 
 /// The claim of a secret is one for the whole cluster.
 #[test]
-fn a_cluster_keeps_the_claim_of_a_secret_where_its_key_belongs() {
+fn cluster_keeps_a_claim_where_its_key_belongs() {
     let node = || {
         let bus = free_port().to_string();
         let settings = ["--cluster-enabled", "yes", "--cluster-port", &bus];
@@ -334,7 +334,7 @@ fn is_lost(store: &mut LeaseStore) -> bool {
 }
 
 #[test]
-fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_server() {
+fn counter_waits_for_a_person_after_server_changes() {
     let mut redis = RedisServer::start();
     let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &redis.port.to_string()]);
     let mut store = RedisStore::open(&redis.url(), &eight("orders")).unwrap();

@@ -129,7 +129,7 @@ fn a_server_that_went_back_behind_a_proxy_is_noticed() {
 
 /// The write, too, asks which server it is: the one that was read may be gone by then.
 #[test]
-fn a_renewal_without_a_look_is_not_made_on_another_server() {
+fn blind_renewal_is_not_made_on_another_server() {
     let mut redis = RedisServer::start();
     let proxy = Proxy::to(redis.port);
     let mut holder = proxy.open();

@@ -30,7 +30,7 @@ fn restore(redis: &RedisServer, dumped: &[u8]) {
 
 /// Nothing is sent for that; and a look finds whether the lease is there.
 #[test]
-fn a_connection_that_the_server_has_closed_is_noticed_once() {
+fn closed_connection_is_noticed_once() {
     let redis = RedisServer::start();
     let mut holder = open_at_once(&redis);
     let grant = acquire_one(&mut holder, 1);
@@ -49,7 +49,7 @@ fn a_connection_that_the_server_has_closed_is_noticed_once() {
 
 /// `randflake lease init` ends only the quarantine of a namespace that is new.
 #[test]
-fn a_namespace_that_its_holder_misses_after_a_flush_is_not_new() {
+fn namespace_missed_after_a_flush_is_not_new() {
     let redis = RedisServer::start();
     let mut holder = open_at_once(&redis);
     let grant = acquire_one(&mut holder, 1);
@@ -64,7 +64,7 @@ fn a_namespace_that_its_holder_misses_after_a_flush_is_not_new() {
 }
 
 #[test]
-fn w14_a_key_that_is_put_back_is_noticed() {
+fn a_key_that_is_put_back_is_noticed() {
     let redis = RedisServer::start();
     let mut holder = open_at_once(&redis);
     let old = dump(&redis);
@@ -79,7 +79,7 @@ fn w14_a_key_that_is_put_back_is_noticed() {
 }
 
 #[test]
-fn w14_a_counter_that_is_put_back_is_noticed() {
+fn a_counter_that_is_put_back_is_noticed() {
     let redis = RedisServer::start();
     let mut store = open_again(&redis);
     store.counter().resume(1).unwrap();
@@ -103,7 +103,7 @@ fn w14_a_counter_that_is_put_back_is_noticed() {
 }
 
 #[test]
-fn w14_a_namespace_that_was_deleted_is_noticed_by_who_never_saw_it() {
+fn newcomer_notices_a_deleted_namespace() {
     for deletion in [
         "DEL randflake:{orders}",
         "HDEL randflake:{orders} namespace",
@@ -130,7 +130,7 @@ fn w14_a_namespace_that_was_deleted_is_noticed_by_who_never_saw_it() {
 }
 
 #[test]
-fn w14_a_held_node_id_that_was_deleted_is_noticed_by_its_holder() {
+fn holder_notices_its_deleted_node_id() {
     let redis = RedisServer::start();
     let mut holder = open_at_once(&redis);
     let grant = acquire_one(&mut holder, 1);
@@ -152,7 +152,7 @@ mod clocks {
 
     /// The quarantine that follows on older data would end by the wrong clock, so it must not be written.
     #[test]
-    fn w09_a_server_that_is_behind_with_older_data_ends_no_quarantine_early() {
+    fn server_behind_ends_no_quarantine_early() {
         let clock = PreloadedClock::off_by_ms(0);
         let mut redis = RedisServer::start_by(&clock);
         let mut holder = open_at_once(&redis);
@@ -190,7 +190,7 @@ mod clocks {
 
     /// Nothing that a server's clock shows makes an empty one old enough to grant.
     #[test]
-    fn w12_an_empty_server_whose_clock_is_stepped_ahead_is_not_old() {
+    fn empty_server_with_a_clock_ahead_is_not_old() {
         let clock = PreloadedClock::off_by_ms(-3_600_000);
         let redis = RedisServer::start_by(&clock);
         clock.set_ms(0);
@@ -205,7 +205,7 @@ mod clocks {
 
     /// A renewal over a leap counts as failed, and does not move the end.
     #[test]
-    fn a_renewal_over_a_leap_of_the_servers_clock_is_refused() {
+    fn renewal_over_a_leap_of_the_clock_is_refused() {
         let clock = PreloadedClock::off_by_ms(0);
         let redis = RedisServer::start_by(&clock);
         let mut store = open_at_once(&redis);

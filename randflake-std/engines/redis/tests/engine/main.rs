@@ -103,4 +103,8 @@ impl Counters for Redis {
     fn counter_steps(&self) -> usize {
         2_000
     }
+
+    fn has_url(&self) -> bool {
+        true
+    }
 }

@@ -111,7 +111,7 @@ fn a_drop_without_the_right_to_it_changes_nothing() {
 }
 
 #[test]
-fn each_right_that_is_missing_is_named_and_nothing_is_written() {
+fn missing_right_is_named_and_nothing_written() {
     let (redis, url) = server();
     for right in rights() {
         forbid(&redis, right);
