@@ -14,7 +14,6 @@ mod store;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod types;
-mod wiped_stack;
 
 /// What engines are made of: their contract, and helpers for files, servers and URLs.
 ///
@@ -56,7 +55,6 @@ pub mod unstable {
     /// Addresses of servers, and what answers there.
     pub mod net {
         pub use crate::store::addresses::*;
-        pub use crate::store::peer::*;
     }
 
     /// Encrypted connections.

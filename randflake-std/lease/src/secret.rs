@@ -11,7 +11,6 @@ use randflake_core::{Feistel53, Sparx64};
 use zeroize::Zeroizing;
 
 use crate::private_file::{self, FileRefusal, Readers, RefusalReason};
-use crate::wiped_stack::wiped_after;
 
 const LEN: usize = 16;
 const HEX_LEN: usize = 2 * LEN;
@@ -374,6 +373,30 @@ impl From<FileRefusal> for SecretError {
     fn from(refusal: FileRefusal) -> Self {
         Self::File(refusal)
     }
+}
+
+/// More than anything here takes: hashing by HKDF, and a cipher's table that is moved a few times.
+const STACK_LEN: usize = 16 * 1024;
+
+/// Runs what has secrets in its frames, then overwrites these. What it returns must not be secret
+/// itself: a box, for instance.
+pub(crate) fn wiped_after<T>(run: impl FnOnce() -> T) -> T {
+    let result = in_own_frame(run);
+    overwrite();
+    result
+}
+
+/// Not inlined: else its frame would be a part of the caller's, which is not overwritten.
+#[inline(never)]
+fn in_own_frame<T>(run: impl FnOnce() -> T) -> T {
+    run()
+}
+
+/// Takes the same place as the frames before.
+#[inline(never)]
+fn overwrite() {
+    // Somebody may read it, as far as the compiler knows: so it writes all of the zeros.
+    black_box(&mut [0_u64; STACK_LEN / 8]);
 }
 
 #[cfg(test)]

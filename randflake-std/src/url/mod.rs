@@ -1,9 +1,7 @@
 //! Stores by URL.
 
-mod catalog;
 mod confined;
 mod engines;
-mod longest;
 mod open;
 #[cfg(test)]
 mod tests;
@@ -15,9 +13,9 @@ use core::time::Duration;
 use randflake_lease::StoreError;
 use randflake_lease::unstable::url::{Location, refused};
 
-pub use self::catalog::{find, namespaces, stored};
 pub use self::engines::*;
 use self::engines::{KnownEngine, forms};
+pub use self::open::{find, namespaces, stored};
 pub use self::open::{open, open_counter};
 
 /// A store's URL, parsed, as [`open`] takes it.
@@ -53,7 +51,7 @@ impl FromStr for StoreUrl {
         if url.contains(char::is_control) {
             return Err(refused("has control characters", &forms()));
         }
-        let (url, max_ttl) = longest::split(url)?;
+        let (url, max_ttl) = open::split(url)?;
         let Some((name, rest)) = url.split_once(':') else {
             return Err(refused("has no scheme", &forms()));
         };

@@ -1,9 +1,15 @@
-//! Opens what a URL leads to.
+//! Opening of what a URL leads to: a store, its namespaces, and the option `max_ttl`.
+
+use core::time::Duration;
+use std::borrow::Cow;
+
+use randflake_lease::unstable::catalog;
+use randflake_lease::unstable::engine::Engine;
+use randflake_lease::unstable::url::{MAX_TTL_OPTION, refused};
+use randflake_lease::{LeaseStore, MAX_TTL_LIMIT, Namespace, NamespaceList, StoreError, date};
 
 use super::StoreUrl;
-use super::engines;
-use randflake_lease::LeaseStore;
-use randflake_lease::{Namespace, StoreError};
+use super::engines::{self, forms};
 
 /// Opens the store that a URL names.
 ///
@@ -123,4 +129,121 @@ pub fn open_counter(url: &str, namespace: &Namespace) -> Result<LeaseStore, Stor
         )));
     }
     (engine.open)(&location, namespace)
+}
+
+/// The names of the namespaces in the store that a URL names; `None` if there is no store yet. Creates nothing: no file, no
+/// tables, no namespace.
+///
+/// A dropped namespace is not listed, and neither is a counter that no lease was granted beside. A Redis user needs the
+/// right `+scan`, and an etcd user read access to all keys that begin with `randflake/`.
+///
+/// # Errors
+///
+/// As for [`open`](super::open), of which [`StoreError::Terms`] does not occur.
+pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
+    // A name that is allowed and not used: the engine asks for one, a list is of all.
+    let Some(mut engine) = open_existing(url, "-")? else {
+        return Ok(None);
+    };
+    catalog::names(&mut *engine)
+}
+
+/// Namespaces of the store that a URL names, each with its stored terms. Leaves out those that cannot be read, and creates
+/// nothing.
+///
+/// # Errors
+///
+/// As for [`namespaces`].
+pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
+    let engine = open_existing(url, "-")?;
+    let all = engine.map(|mut engine| catalog::all(&mut *engine));
+    Ok(all.transpose()?.flatten().unwrap_or_default())
+}
+
+/// The namespace of a name in the store that a URL names, as it is stored: [`open`](super::open) takes it. `None` if it is
+/// not there. Creates nothing.
+///
+/// ```
+/// use randflake_std::lease::{find, namespaces};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let url = format!("sqlite:{}", folder.path().join("leases.db").display());
+/// assert_eq!(find(&url, "orders")?, None);
+/// assert_eq!(namespaces(&url)?, None);
+/// # assert_eq!(folder.path().read_dir()?.count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`open`](super::open), of which [`StoreError::Terms`] does not occur; [`StoreError::Invalid`] for a name that no
+/// namespace may have.
+pub fn find(url: &str, name: &str) -> Result<Option<Namespace>, StoreError> {
+    let Some(mut engine) = open_existing(url, name)? else {
+        return Ok(None);
+    };
+    catalog::find(&mut *engine, name)
+}
+
+/// The engine of a URL, unless it keeps its store in a file that is not there.
+fn open_existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError> {
+    let StoreUrl { location, .. } = url.parse()?;
+    (location.engine().open_existing)(&location, &catalog::any(name)?)
+}
+
+/// A URL without the option, and what the option says. No error shows any of it: it may be part of a password.
+pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), StoreError> {
+    // Taken out before the URL is parsed: it is of the namespace, and no scheme lists it.
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let value = |part: &'_ str| {
+        part.strip_prefix(MAX_TTL_OPTION)?
+            .strip_prefix('=')
+            .map(str::to_owned)
+    };
+    let found: Vec<_> = query.split('&').filter_map(value).collect();
+    let text = match &*found {
+        [] => return Ok((Cow::Borrowed(url), None)),
+        [text] => text,
+        // Which one counts would be a guess, and two processes might guess differently.
+        _ => return Err(refused("has the option max_ttl twice", &forms())),
+    };
+    let time = date::duration(text).filter(|time| !time.is_zero() && *time <= MAX_TTL_LIMIT);
+    let time = time.ok_or_else(|| {
+        let why =
+            "has a max_ttl that is no time above 0 and up to 14610 days, such as 90s, 15m or 1h";
+        refused(why, &forms())
+    })?;
+    let others = query.split('&').filter(|part| value(part).is_none());
+    let rest = others.collect::<Vec<_>>().join("&");
+    let url = match &*rest {
+        "" => place.to_owned(),
+        rest => format!("{place}?{rest}"),
+    };
+    Ok((Cow::Owned(url), Some(time)))
+}
+
+impl StoreUrl {
+    /// The longest TTL that the option `max_ttl` says, if it is there.
+    #[must_use]
+    pub fn max_ttl(&self) -> Option<Duration> {
+        self.max_ttl
+    }
+
+    /// The namespace with the longest TTL of this URL.
+    pub(super) fn terms_of(&self, namespace: &Namespace) -> Result<Namespace, StoreError> {
+        let Some(asked) = self.max_ttl else {
+            return Ok(namespace.clone());
+        };
+        let set = namespace.clone().with_max_ttl(asked);
+        // A namespace that says nothing has the default, which the URL may replace.
+        if namespace.terms().max_ttl_ms.is_some() && set.max_ttl() != namespace.max_ttl() {
+            return Err(StoreError::Invalid(format!(
+                "the lease store's URL has a max_ttl of {}, and the namespace is opened with a longest TTL of {}: say it in \
+                 one place, or the same in both",
+                date::span(set.max_ttl()),
+                date::span(namespace.max_ttl())
+            )));
+        }
+        Ok(set)
+    }
 }

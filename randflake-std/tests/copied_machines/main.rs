@@ -13,7 +13,6 @@
 mod image;
 mod journal;
 mod machine;
-mod process;
 mod scenarios;
 mod system;
 
@@ -52,8 +51,8 @@ const TRIALS: &[(&str, fn())] = &[
 ];
 
 fn main() -> ExitCode {
-    if process::is_this() {
-        process::run();
+    if machine::is_this() {
+        machine::run();
     }
     let trials = TRIALS.iter().map(|&(name, run)| {
         Trial::test(name, move || {

@@ -14,9 +14,9 @@ use tempfile::TempDir;
 
 use crate::image::Image;
 use crate::journal::{Figures, Journal, Line, compare};
+use crate::machine::{Clock, command, parameters};
 use crate::machine::{Machine, PATIENCE};
 use crate::namespace;
-use crate::process::{Clock, command, parameters};
 
 /// Where the figures go beside the output, if to any file.
 const RECORD: &str = "RANDFLAKE_COPIES_RECORD";

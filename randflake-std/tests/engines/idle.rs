@@ -42,7 +42,7 @@ fn renewals_are_answered(name: &str, engine: &dyn ServerEngine, end: Option<Idle
 }
 
 #[test]
-fn a_connection_that_ended_while_idle_is_no_failure_of_a_renewal() {
+fn renewal_survives_an_ended_idle_connection() {
     let mariadb = with_database(MariadbServer::start_with(&["--wait-timeout=1"]));
     let [redis, etcd, postgres]: [Box<dyn ServerEngine>; 3] = [
         Box::new(RedisServer::start()),

@@ -234,7 +234,7 @@ fn of_postgresql() {
 
 /// Who switches writes off may have promoted another server: sessions that are open stop too.
 #[test]
-fn writes_that_are_switched_off_in_postgresql_stay_off() {
+fn switched_off_writes_in_postgresql_stay_off() {
     let server = PostgresServer::start();
     let mut admin = server.client("postgres");
     let mut store = start(&server.url("postgres")).unwrap();

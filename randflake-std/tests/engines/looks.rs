@@ -88,7 +88,7 @@ impl Holder {
 }
 
 #[test]
-fn an_etcd_that_is_set_back_under_a_holder_is_noticed_by_a_look() {
+fn look_notices_an_etcd_that_is_set_back() {
     // The second as after a disaster, with the only member that is left.
     for settings in [&[][..], &["--force-new-cluster"]] {
         let mut cluster = EtcdCluster::start_with(1, settings);
@@ -102,7 +102,7 @@ fn an_etcd_that_is_set_back_under_a_holder_is_noticed_by_a_look() {
 }
 
 #[test]
-fn a_schema_that_is_renamed_away_is_noticed_by_a_look() {
+fn look_notices_a_schema_that_is_renamed_away() {
     let server = PostgresServer::start();
     let url = server.url_at(server.port());
     let holder = Holder::on(&url);
@@ -114,7 +114,7 @@ fn a_schema_that_is_renamed_away_is_noticed_by_a_look() {
 
 /// A holder that was granted a lease in the schema that stood in its place.
 #[test]
-fn a_schema_that_is_renamed_back_is_noticed_by_a_look() {
+fn look_notices_a_schema_that_is_renamed_back() {
     let server = PostgresServer::start();
     let url = server.url_at(server.port());
     let namespace = Namespace::new("looks", Randflake).unwrap();
@@ -130,7 +130,7 @@ fn a_schema_that_is_renamed_back_is_noticed_by_a_look() {
 }
 
 #[test]
-fn tables_that_are_made_anew_under_a_holder_are_noticed_by_a_look() {
+fn look_notices_tables_that_are_made_anew() {
     let server = with_database(MariadbServer::start());
     let url = server.url_at(server.port());
     let holder = Holder::on(&url);
@@ -143,7 +143,7 @@ fn tables_that_are_made_anew_under_a_holder_are_noticed_by_a_look() {
 
 /// Longer than from one look to the next.
 #[test]
-fn a_server_that_is_away_for_several_looks_and_comes_back_empty_is_noticed_by_a_look() {
+fn look_notices_a_server_that_comes_back_empty() {
     let mut redis = RedisServer::start();
     let holder = Holder::on(&redis.url());
     redis.server.kill();

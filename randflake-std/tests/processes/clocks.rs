@@ -1,10 +1,9 @@
-//! Holders whose wall clocks are an hour ahead, an hour behind, and jump while they issue.
+//! Holders whose wall clocks are wrong and jump while they issue, and holders that are suspended.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
+use std::{fs, thread};
 
 use libtest_mimic::Failed;
 
@@ -74,4 +73,47 @@ fn set_wall_clock(offset: &Path, hours: i32) {
     let new = offset.with_extension("new");
     fs::write(&new, format!("{:+}s\n", hours * 3600)).unwrap();
     fs::rename(new, offset).unwrap();
+}
+
+pub(crate) fn longer_than_the_lease() -> Result<(), Failed> {
+    let directory = tempfile::tempdir()?;
+    let store = format!("sqlite:{}", directory.path().join("leases.db").display());
+    let outputs: Vec<_> = (0..4)
+        .map(|n| directory.path().join(format!("ids-{n}")))
+        .collect();
+    let time = TTL * 5;
+    let processes: Vec<_> = outputs
+        .iter()
+        .map(|output| Order::new(&store, "test", output, time).patient().start())
+        .collect();
+
+    thread::sleep(TTL / 2);
+    let suspended = &processes[..2];
+    for process in suspended {
+        signal(process, libc::SIGSTOP);
+    }
+    thread::sleep(TTL * 2);
+    // A process that starts now may get a suspended one's node id.
+    let late_output = directory.path().join("ids-late");
+    let late = Order::new(&store, "test", &late_output, time)
+        .patient()
+        .start();
+    thread::sleep(TTL / 2);
+    for process in suspended {
+        signal(process, libc::SIGCONT);
+    }
+
+    processes
+        .into_iter()
+        .chain([late])
+        .for_each(Issuer::succeeds);
+    let outputs = outputs.iter().chain([&late_output]);
+    assert_distinct(outputs.flat_map(|output| ids(output)).collect());
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "sending a signal is a system call")]
+pub(crate) fn signal(process: &Issuer, signal: libc::c_int) {
+    // SAFETY: the process is a child that was not waited for, so its id is its own.
+    assert_eq!(unsafe { libc::kill(process.id(), signal) }, 0);
 }

@@ -7,8 +7,8 @@ use std::thread;
 
 use libtest_mimic::Failed;
 
+use crate::clocks::signal;
 use crate::issuer::{Issuer, Order, TTL, assert_distinct, ids};
-use crate::suspension::signal;
 
 const PROCESSES: usize = 5;
 const KILLED: usize = 1;

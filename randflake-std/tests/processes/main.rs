@@ -12,7 +12,6 @@ mod elastic;
 #[cfg(target_os = "linux")]
 mod exchanged;
 mod issuer;
-mod suspension;
 
 use std::process::ExitCode;
 
@@ -35,7 +34,7 @@ fn main() -> ExitCode {
         Trial::test("a_pod_whose_volume_was_restored", assigned::restored),
         Trial::test(
             "suspended_for_longer_than_the_lease",
-            suspension::longer_than_the_lease,
+            clocks::longer_than_the_lease,
         ),
         Trial::test(
             "elastic_processes_that_take_from_each_other",

@@ -69,7 +69,7 @@ fn grants(
     state: &mut NamespaceState,
 ) -> Result<Vec<NodeChange>, StoreError> {
     // First: who does not know the version must not claim either what an earlier try was granted.
-    state.check_holder(caller.knows)?;
+    state.check_holder(caller.capabilities)?;
     state.record.terms.check_key_number(caller.terms)?;
     check(acquisition, state)?;
     let now = state.now;
@@ -131,7 +131,7 @@ fn grants(
                 // The former record goes to the history in the same write.
                 past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
                 holder: acquisition.request.holder.to_owned(),
-                knows: caller.knows,
+                capabilities: caller.capabilities,
                 // What a later version has added to the record stays with the node id.
                 form: former.map_or_else(Form::default, |former| former.form.clone()),
             },
@@ -184,7 +184,7 @@ fn claim(
         after: NodeRecord {
             serial: record.serial + 1,
             nonce: caller.fresh.1,
-            knows: caller.knows,
+            capabilities: caller.capabilities,
             ..record.clone()
         },
     })

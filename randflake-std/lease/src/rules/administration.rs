@@ -250,7 +250,7 @@ fn follows(terms: &Terms, next: KeyCheck) -> Result<bool, StoreError> {
 pub fn announce(view: &View, caller: &Caller<'_>) -> Decision<u64> {
     change(view, caller, |record| Versions {
         // Never lower: another upgrade may have announced a higher version.
-        holder: record.versions.holder.max(caller.knows),
+        holder: record.versions.holder.max(caller.capabilities),
         ..record.versions
     })
 }
@@ -275,8 +275,8 @@ pub fn raise(view: &View, caller: &Caller<'_>, announced: Option<u64>) -> Decisi
         return Decision::unchanged(view, false);
     }
     let raised = change(view, caller, |record| Versions {
-        written: record.versions.written.max(caller.knows),
-        holder: record.versions.holder.max(caller.knows),
+        written: record.versions.written.max(caller.capabilities),
+        holder: record.versions.holder.max(caller.capabilities),
     });
     Decision {
         change: raised.change,
@@ -301,13 +301,13 @@ fn change(
 
 impl NamespaceState {
     /// Refuses a process that may not acquire here, or not any more.
-    pub(super) fn check_holder(&self, knows: u8) -> Result<(), StoreError> {
+    pub(super) fn check_holder(&self, capabilities: u8) -> Result<(), StoreError> {
         let Versions { holder, .. } = self.record.versions;
-        if holder <= knows {
+        if holder <= capabilities {
             return Ok(());
         }
         Err(StoreError::failed_precondition(format!(
-            "the namespace is being upgraded to version {holder}, and this randflake knows {knows}: update this one; if the \
+            "the namespace is being upgraded to version {holder}, and this randflake knows {capabilities}: update this one; if the \
              upgrade was interrupted, run `randflake lease upgrade` again"
         )))
     }
@@ -316,6 +316,6 @@ impl NamespaceState {
 impl NodeRecord {
     /// Whether a process that does not know a version may use and renew this lease at a tick.
     pub(crate) fn has_older_holder(&self, version: u8, tick: u64) -> bool {
-        self.held && tick < self.end && self.knows < version
+        self.held && tick < self.end && self.capabilities < version
     }
 }

@@ -20,7 +20,7 @@ pub struct Caller<'a> {
     /// of a record, and for the nonce of a write.
     pub fresh: (u64, u64),
     /// The highest version of records that they know.
-    pub knows: u8,
+    pub capabilities: u8,
 }
 
 /// Deviation of a store clock between two answers that does not count as a leap: what a slewed

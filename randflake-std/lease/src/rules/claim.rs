@@ -5,7 +5,7 @@
 //! Where one server has several stores that a user takes for one, as the numbered databases of
 //! Redis, they share a second claim.
 
-use super::base36::{self, Base36};
+use super::keys::{Base36, number};
 use super::text::{Fields, Line};
 use super::{Change, Form, NamespaceRecord};
 use crate::types::KeyCheck;
@@ -58,7 +58,7 @@ impl SecretClaim {
                 namespace: fields.word()?.to_owned(),
                 database: match fields.word()? {
                     "" => None,
-                    number => Some(u32::try_from(base36::number(number)?).ok()?),
+                    digits => Some(u32::try_from(number(digits)?).ok()?),
                 },
             })
         };

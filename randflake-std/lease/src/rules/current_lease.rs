@@ -149,11 +149,12 @@ fn check_request(
     // Older servers may renew what newer ones have, in turns. But once an upgrade is announced, it
     // may have looked for leases of older holders already: none may become one.
     let has_newer = leases.iter().any(|lease| {
-        view.record(lease.grant.node_id)
-            .is_some_and(|record| record.is_of(&lease.grant) && caller.knows < record.knows)
+        view.record(lease.grant.node_id).is_some_and(|record| {
+            record.is_of(&lease.grant) && caller.capabilities < record.capabilities
+        })
     });
     if has_newer {
-        state.check_holder(caller.knows)?;
+        state.check_holder(caller.capabilities)?;
     }
     Ok(())
 }
@@ -173,7 +174,7 @@ fn renewal(record: &NodeRecord, lease: &CurrentLease, end: u64, caller: &Caller<
             serial: record.serial + 1,
             nonce: lease.next.unwrap_or(caller.fresh.1),
             // Servers may renew it in turns. An upgrade asks what the last of them knew.
-            knows: caller.knows,
+            capabilities: caller.capabilities,
             ..record.clone()
         },
     }

@@ -97,7 +97,7 @@ impl From<NodeRecord> for Record {
             grant: record.grant(),
             contested: record.contested,
             holder: record.holder,
-            version: record.knows,
+            version: record.capabilities,
         }
     }
 }

@@ -11,9 +11,7 @@
 
 mod acquire;
 mod administration;
-mod base36;
 mod caller;
-mod change;
 mod claim;
 pub mod counter;
 mod current_lease;
@@ -27,7 +25,6 @@ pub(crate) mod search;
 mod tests;
 mod text;
 mod view;
-mod young;
 
 pub use acquire::{Acquire, acquire};
 pub use administration::next_key;
@@ -38,7 +35,6 @@ pub use administration::{
 };
 pub use caller::Observed;
 pub use caller::{Caller, ClockWindow};
-pub use change::{Change, Decision, NodeChange, WriteOutcome};
 pub use claim::SecretClaim;
 pub use counter::{CounterRecord, CounterView};
 pub use current_lease::release;
@@ -48,11 +44,12 @@ pub use device::DeviceRecord;
 pub use history::HistoryLink;
 pub use keys::{Before, Entry, Key, Keys, Removal, Write};
 pub use namespace_state::NamespaceState;
+pub use namespace_state::youth;
 pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
 pub use text::{Form, VERSION, newer};
 pub use view::StoreTime;
 pub use view::read as read_clock;
+pub use view::{Change, Decision, NodeChange, WriteOutcome};
 pub use view::{Continuity, Demand, Node, View};
-pub use young::youth;
 
 pub use crate::types::{KeyCheck, Loss, Terms};

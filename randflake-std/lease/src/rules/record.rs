@@ -132,7 +132,7 @@ pub struct NodeRecord {
     /// Name of the holder.
     pub holder: String,
     /// The highest version that its holder knew at its last write.
-    pub knows: u8,
+    pub capabilities: u8,
     /// Versions and tail of this record.
     pub form: Form,
 }

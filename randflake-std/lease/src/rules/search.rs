@@ -18,7 +18,7 @@ use core::fmt::Display;
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::base36::{Base36, number};
+use super::keys::{Base36, number};
 use super::{Before, Change, Entry, Key, Keys, NodeRecord, Observed};
 
 /// A namespace of so many node ids, or fewer, is read as a whole and has no hints.

@@ -200,7 +200,7 @@ impl Administration<'_> {
     /// [`StoreError::Invalid`] when there is no such namespace, [`StoreError::Dropped`], and those
     /// of the engine.
     pub fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
-        let version = self.store.records.knows;
+        let version = self.store.records.capabilities;
         // A mere look, so that a repetition of the command writes nothing.
         let before = self.store.namespace_state()?.record.versions.written;
         if before >= version {
@@ -262,7 +262,7 @@ impl Administration<'_> {
         // The time first: what is granted in between counts as live.
         let now = self.store.namespace_state()?.now;
         let records = self.store.records.list(0..=u32::MAX, usize::MAX)?;
-        let version = self.store.records.knows;
+        let version = self.store.records.capabilities;
         Ok(records
             .into_iter()
             .filter(|record| record.has_older_holder(version, now.tick))

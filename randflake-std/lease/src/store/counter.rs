@@ -223,7 +223,7 @@ impl Records {
     /// The counter's record, as it was read.
     fn counter_of(&self, reading: Reading) -> Result<CounterView, EngineError> {
         let record = reading.texts.get(&Key::Counter).map(|text| {
-            CounterRecord::from_text(text, self.knows).map_err(|why| {
+            CounterRecord::from_text(text, self.capabilities).map_err(|why| {
                 self.refused(&format!("the counter {:?}", self.namespace.name()), &why)
             })
         });

@@ -186,7 +186,7 @@ impl Records {
             check_form(stored.terms.key_check)?;
         }
         let record = reading.texts.get(&Key::Device(device_id)).map(|text| {
-            DeviceRecord::from_text(text, self.knows)
+            DeviceRecord::from_text(text, self.capabilities)
                 .map_err(|why| self.refused(&format!("device {device_id:016x}"), &why))
         });
         Ok((namespace, record.transpose()?))

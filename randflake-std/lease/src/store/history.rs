@@ -114,7 +114,7 @@ impl Records {
         if let Some(kept) = self.kept_behind(node_id, latest)? {
             let spec = self.namespace.spec();
             let ahead = spec.tick_at(now.unix + MAX_SKEW).unwrap_or(now.tick) + 1;
-            let kept = NodeRecord::from_text(node_id, &kept, self.knows);
+            let kept = NodeRecord::from_text(node_id, &kept, self.capabilities);
             history.lose_latest(node_id, kept.ok().map(|kept| kept.start), ahead);
         }
         Ok(history)
@@ -139,7 +139,7 @@ impl Records {
         while low < next.past.count {
             let middle = low.midpoint(next.past.count);
             let text = self.text_of(node_id, middle)?.unwrap_or_default();
-            let record = NodeRecord::from_text(node_id, &text, self.knows).ok();
+            let record = NodeRecord::from_text(node_id, &text, self.capabilities).ok();
             match record.filter(|record| record.past.count == middle) {
                 Some(record) if record.start > tick => next = record,
                 // One that is missing was removed with all before it, as a rule.

@@ -16,7 +16,6 @@ mod leases;
 pub(crate) mod locked;
 mod memory;
 mod operation;
-pub(crate) mod peer;
 mod records;
 pub(crate) mod url;
 pub mod volume;
@@ -354,7 +353,7 @@ impl LeaseStore {
             seen: &self.seen,
             clock,
             fresh,
-            knows: self.records.knows,
+            capabilities: self.records.capabilities,
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Records {
     pub(super) profile: Profile,
     pub(super) namespace: Namespace,
     /// The highest version of records that this program knows.
-    pub(super) knows: u8,
+    pub(super) capabilities: u8,
     /// Fingerprint of the engine when it was read last.
     pub(super) fingerprint: String,
     /// The search of the last read, for the hints of its commit.
@@ -38,7 +38,7 @@ impl Records {
             profile: engine.profile(),
             engine: Mutex::new(engine),
             namespace: namespace.clone(),
-            knows: VERSION,
+            capabilities: VERSION,
             fingerprint: String::new(),
             search: None,
             doubted: BTreeSet::new(),
@@ -53,7 +53,7 @@ impl Records {
     /// The engine, and the version of records that this program knows.
     pub(super) fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
         let engine = self.engine.get_mut().ok()?;
-        Some((&mut **engine, &mut self.knows))
+        Some((&mut **engine, &mut self.capabilities))
     }
 
     /// The same with its engine inside of another.
@@ -77,7 +77,7 @@ impl Records {
             profile: self.profile.clone(),
             engine: Mutex::new(engine),
             namespace: self.namespace.clone(),
-            knows: self.knows,
+            capabilities: self.capabilities,
             fingerprint: self.fingerprint.clone(),
             search: self.search.clone(),
             doubted: self.doubted.clone(),
@@ -90,14 +90,14 @@ impl Records {
     }
 
     pub(super) fn namespace_of(&self, text: &str) -> Result<NamespaceRecord, EngineError> {
-        NamespaceRecord::from_text(text, self.knows).map_err(|why| {
+        NamespaceRecord::from_text(text, self.capabilities).map_err(|why| {
             let what = format!("the namespace {:?}", self.namespace.name());
             self.refused(&what, &why)
         })
     }
 
     pub(super) fn node_of(&self, node_id: u32, text: &str) -> Result<NodeRecord, EngineError> {
-        NodeRecord::from_text(node_id, text, self.knows).map_err(|why| {
+        NodeRecord::from_text(node_id, text, self.capabilities).map_err(|why| {
             let what = format!("node id {node_id} of {:?}", self.namespace.name());
             self.refused(&what, &why)
         })
@@ -343,10 +343,10 @@ impl Records {
     /// is lost with its leases.
     pub(super) fn claim(&mut self, check: u32) -> Result<(), StoreError> {
         let claim = SecretClaim::of(&self.namespace, self.profile.database);
-        let (place, knows) = (self.profile.place.clone(), self.knows);
+        let (place, capabilities) = (self.profile.place.clone(), self.capabilities);
         let shares_secret = self.namespace.shares_secret();
         let take = |engine: &mut dyn Engine| {
-            let there = claim_in(engine, &place, knows, check, &claim)?;
+            let there = claim_in(engine, &place, capabilities, check, &claim)?;
             there.check(&claim, shares_secret)
         };
         if let Some(mut server) = self.engine().whole_server()? {
@@ -365,7 +365,7 @@ impl Records {
 fn claim_in(
     engine: &mut dyn Engine,
     place: &str,
-    knows: u8,
+    capabilities: u8,
     check: u32,
     claim: &SecretClaim,
 ) -> Result<SecretClaim, StoreError> {
@@ -374,7 +374,7 @@ fn claim_in(
         let ask = [Keys::One(key)];
         let mut reading = engine.read(&Ask::with_state(&ask))?;
         if let Some(text) = reading.texts.remove(&key) {
-            return SecretClaim::from_text(&text, knows)
+            return SecretClaim::from_text(&text, capabilities)
                 .map_err(|why| SecretClaim::refused(place, check, &why));
         }
         let write = Write {

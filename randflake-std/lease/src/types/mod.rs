@@ -6,7 +6,6 @@
 mod error;
 
 mod administration;
-mod client_grant;
 pub(crate) mod counter;
 mod counter_terms;
 pub(crate) mod device;
@@ -21,7 +20,6 @@ use core::time::Duration;
 pub use self::administration::Upgrade;
 pub use self::administration::{Finding, Verdict};
 pub use self::administration::{Quarantine, QuarantineCause};
-pub use self::client_grant::{ClientGrant, ClientRenewal, LastWrite, RequestId};
 pub use self::counter::{CounterError, CounterErrorKind, CounterPlace, CounterStatus};
 pub use self::counter_terms::{CounterTerms, CounterTermsError, DatedNumbers, Period, UtcOffset};
 pub use self::device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
@@ -29,6 +27,7 @@ pub use self::error::{EngineError, EngineErrorKind};
 pub use self::error::{StoreError, StoreErrorKind};
 pub use self::grant::Token;
 pub use self::grant::{AcquireRequest, Acquisition, Grant, NodeIds, Record, Renewal};
+pub use self::grant::{ClientGrant, ClientRenewal, LastWrite, RequestId};
 pub use self::grant::{Loss, Losses};
 pub use self::history::{Explanation, Gap, History, PastLease, TickExplanation, UnknownCause};
 pub(crate) use self::history::{HISTORY_KEPT, NodeHistory};

@@ -21,4 +21,3 @@ mod shown_early;
 #[path = "../../../tests/watched/mod.rs"]
 mod watched;
 mod world;
-mod writes;

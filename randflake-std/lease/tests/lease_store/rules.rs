@@ -43,7 +43,7 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
         seen: &Observed::default(),
         clock: None,
         fresh: (1, 2),
-        knows: VERSION,
+        capabilities: VERSION,
     };
     let granted = rules::acquire(view, &asked, &caller).answer?;
     Ok(granted.iter().map(|record| record.node_id).collect())
@@ -115,7 +115,7 @@ fn older_record_than_seen_closes_the_namespace() {
                 seen: &observed,
                 clock: None,
                 fresh: (1, 2),
-                knows: VERSION,
+                capabilities: VERSION,
             };
             let acquisition = Acquire {
                 request: request(NodeIds::Any(1)),
@@ -175,7 +175,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         seen: &seen,
         clock: None,
         fresh: (1, 2),
-        knows: VERSION,
+        capabilities: VERSION,
     };
     let mut view = View {
         now,
@@ -195,7 +195,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 past: rules::HistoryLink::default(),
                 contested: false,
                 holder: "holder".to_owned(),
-                knows: VERSION,
+                capabilities: VERSION,
                 form: Form::default(),
             }),
         }],

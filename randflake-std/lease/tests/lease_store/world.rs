@@ -83,7 +83,7 @@ impl World {
                 contested: false,
                 past: HistoryLink::default(),
                 holder: "another".to_owned(),
-                knows: VERSION,
+                capabilities: VERSION,
                 form: Form::default(),
             }
             .to_text();

@@ -133,7 +133,7 @@ impl Lease {
             contested: self.contested,
             past: HistoryLink::default(),
             holder: String::new(),
-            knows: VERSION,
+            capabilities: VERSION,
             form: Form::default(),
         }
     }

@@ -67,7 +67,7 @@ pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {
         seen: &seen,
         clock: inputs.window(),
         fresh: (number(inputs.fresh_origin), number(inputs.fresh_nonce)),
-        knows: crate::inputs::small(inputs.knows),
+        capabilities: crate::inputs::small(inputs.knows),
     };
     let tried: Vec<u64> = u64::try_from(inputs.acquire_tried)
         .ok()
@@ -223,7 +223,7 @@ pub(crate) fn node(record: &NodeRecord) -> [i64; 9] {
         signed(record.nonce),
         record.held.into(),
         record.contested.into(),
-        record.knows.into(),
+        record.capabilities.into(),
     ]
 }
 

@@ -296,7 +296,7 @@ impl Inputs {
             contested: self.node_contested == 1,
             past: HistoryLink::default(),
             holder: String::new(),
-            knows: small(self.node_knows),
+            capabilities: small(self.node_knows),
             form: Form::default(),
         }
     }

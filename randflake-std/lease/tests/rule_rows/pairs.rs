@@ -102,7 +102,7 @@ fn answers(inputs: &Inputs, other: &Inputs, wanted: i64) -> Vec<i64> {
         seen: &seen,
         clock: inputs.window(),
         fresh: (number(inputs.fresh_origin), number(inputs.fresh_nonce)),
-        knows: crate::inputs::small(inputs.knows),
+        capabilities: crate::inputs::small(inputs.knows),
     };
     let tried = u64::try_from(inputs.acquire_tried).ok();
     let acquisition = Acquire {

@@ -22,7 +22,7 @@ use crate::look_schedule::{LookSchedule, Step};
 use crate::observability::{events, metrics};
 
 /// A lease of this handle, as its keeper knows it: its slot, and whether it is still held.
-pub(super) struct CurrentLease {
+pub(super) struct SlotLease {
     pub(super) slot: usize,
     pub(super) grant: Grant,
     /// The store has confirmed it, as far as is known.
@@ -33,7 +33,7 @@ pub(super) struct CurrentLease {
     pub(super) position: (u64, u32),
 }
 
-impl CurrentLease {
+impl SlotLease {
     pub(super) fn new(slot: usize, grant: Grant) -> Self {
         Self {
             slot,
@@ -73,7 +73,7 @@ pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'stat
     pub(super) shared: Arc<SharedHandle<L, P>>,
     pub(super) client: StoreClient,
     /// Grants in use, one per occupied slot.
-    pub(super) leases: Vec<CurrentLease>,
+    pub(super) leases: Vec<SlotLease>,
     /// The node ids were chosen: a lost one is not replaced by another.
     is_chosen: bool,
     /// Scaling of an elastic handle; `None` if the number of node ids is fixed.
@@ -95,7 +95,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let leases = grants
             .into_iter()
             .enumerate()
-            .map(|(slot, grant)| CurrentLease::new(slot, grant))
+            .map(|(slot, grant)| SlotLease::new(slot, grant))
             .collect();
         let now = Instant::now();
         let scale = count
@@ -321,7 +321,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Renews all leases held in one call, and stops issuing from those that are lost.
     fn renew(&mut self) -> Result<(), StoreError> {
-        let held = |lease: &&mut CurrentLease| lease.is_held;
+        let held = |lease: &&mut SlotLease| lease.is_held;
         let grants: Vec<Grant> = self
             .leases
             .iter_mut()
@@ -394,7 +394,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             // closed slot in between.
             self.shared.slots.replace(lease.slot, issuer);
             to_release.extend(former.and_then(|former| lease.retire(&self.shared, former)));
-            *lease = CurrentLease::new(lease.slot, grant);
+            *lease = SlotLease::new(lease.slot, grant);
         }
         drop(slots);
         // Before the release, which may take as long as a store that hangs: callers have ids now.

@@ -164,12 +164,12 @@ fn earlier_grant_is_claimed_under_a_new_nonce() {
     let claimed = |record: &NodeRecord| NodeRecord {
         serial: 6,
         nonce: NONCE,
-        knows: 2,
+        capabilities: 2,
         ..record.clone()
     };
     let another = lease(6, NOW - 10, NOW + 50);
     let mut world = World::new([&tried, &another]).with_unleased(&[7, 8]);
-    world.knows = 2;
+    world.capabilities = 2;
     let claims = |count| granted(decide(&world, NodeIds::Any(count), &[9, TRIED], ALL)).unwrap();
     assert_eq!(claims(1), [claimed(&tried)]);
     assert_eq!(claims(2), [claimed(&tried), claimed(&another)]);

@@ -265,10 +265,10 @@ fn a_secret_is_taken_where_a_record_first_names_it() {
 }
 
 /// A namespace with these versions, and a process that knows one.
-fn world(written: u8, holder: u8, knows: u8) -> World {
+fn world(written: u8, holder: u8, capabilities: u8) -> World {
     let mut world = World::new(&[]);
     world.namespace().versions = Versions { written, holder };
-    world.knows = knows;
+    world.capabilities = capabilities;
     world
 }
 
@@ -281,13 +281,13 @@ fn written<T>(decision: &Decision<T>) -> Option<[u8; 4]> {
 
 #[test]
 fn versions_are_lowered_only_to_what_was_written() {
-    let world = |holder, knows| world(1, holder, knows);
-    for (holder, knows, after, writes) in [
+    let world = |holder, capabilities| world(1, holder, capabilities);
+    for (holder, capabilities, after, writes) in [
         (1, 2, Some([1, 2, 1, 1]), 4),
         (2, 2, None, 3),
         (3, 2, None, 3),
     ] {
-        let world = world(holder, knows);
+        let world = world(holder, capabilities);
         let decision = announce(&world.view, &world.caller());
         assert_eq!(written(&decision), after);
         assert_eq!(decision.answer.unwrap(), writes);
@@ -308,13 +308,13 @@ fn a_version_is_raised_while_it_is_as_announced() {
         assert_eq!(written(&decision), is_raised.then_some([2; 4]));
         assert_eq!(decision.answer.unwrap(), is_raised);
     }
-    for (versions, knows, after) in [
+    for (versions, capabilities, after) in [
         ((1, 1), 2, Some([2; 4])),
         ((1, 3), 2, Some([2, 3, 2, 2])),
         ((2, 2), 2, None),
         ((3, 3), 2, None),
     ] {
-        let mut world = world(versions.0, versions.1, knows);
+        let mut world = world(versions.0, versions.1, capabilities);
         world.namespace().form.version = versions.0;
         world.namespace().form.min_reader = versions.0;
         let decision = raise(&world.view, &world.caller(), None);

@@ -2,14 +2,11 @@
 
 mod acquire;
 mod administration;
-mod check;
 mod clocks;
 mod counters;
 mod keys;
 mod losses;
 mod next_key;
-mod observed;
-mod release;
 mod renew;
 mod search;
 mod state;
@@ -43,7 +40,7 @@ struct World {
     terms: Terms,
     seen: Observed,
     clock: Option<ClockWindow>,
-    knows: u8,
+    capabilities: u8,
 }
 
 impl World {
@@ -65,7 +62,7 @@ impl World {
             terms: terms(),
             seen: Observed::default(),
             clock: None,
-            knows: 1,
+            capabilities: 1,
         }
     }
 
@@ -114,7 +111,7 @@ impl World {
             seen: &self.seen,
             clock: self.clock,
             fresh: (ORIGIN, NONCE),
-            knows: self.knows,
+            capabilities: self.capabilities,
         }
     }
 }
@@ -179,7 +176,7 @@ fn lease(node_id: u32, start: u64, end: u64) -> NodeRecord {
         contested: false,
         past: HistoryLink::default(),
         holder: "holder".to_owned(),
-        knows: 1,
+        capabilities: 1,
         form: Form::default(),
     }
 }

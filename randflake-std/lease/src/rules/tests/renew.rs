@@ -1,9 +1,9 @@
-//! Renewals: the length of leases, and their losses.
+//! Renewals, releases and checks of leases.
 
 use core::slice;
 
 use super::*;
-use crate::rules::{Decision, renew};
+use crate::rules::{Decision, LeaseCheck, check, release, renew};
 use crate::types::{Grant, Loss, StoreError};
 
 const TTL: u64 = 60;
@@ -42,12 +42,12 @@ fn renewed(record: &NodeRecord) -> NodeRecord {
 #[test]
 fn a_lease_is_renewed_from_now_and_never_shortened() {
     let mut world = World::new(&[record(), lease(6, NOW - 30, NOW + 100)]);
-    world.knows = 2;
+    world.capabilities = 2;
     let records = [record(), lease(6, NOW - 30, NOW + 100)];
     let Decision { change, answer } = decide(&world, &records.each_ref().map(held));
     let after = [(0, NOW + TTL), (1, NOW + 100)].map(|(place, end)| NodeRecord {
         end,
-        knows: 2,
+        capabilities: 2,
         ..renewed(&records[place])
     });
     assert_eq!(answer.unwrap(), after.clone().map(Ok));
@@ -193,7 +193,7 @@ fn a_contested_lease_is_marked_once() {
 }
 
 #[test]
-fn leases_of_a_dropped_namespace_count_as_released() {
+fn leases_of_a_dropped_namespace_count_as_release_of() {
     let mut world = World::new(&[record()]);
     world.view.namespace = Some(mark(NOW, NOW + 60));
     let Decision { change, answer } = decide(&world, &[held(&record()), held(&record())]);
@@ -324,7 +324,7 @@ fn a_ttl_that_is_too_long_is_refused() {
 #[test]
 fn announced_upgrade_admits_no_older_holder() {
     let newer = NodeRecord {
-        knows: 2,
+        capabilities: 2,
         ..lease(6, NOW - 30, NOW + 30)
     };
     let former = CurrentLease {
@@ -351,5 +351,181 @@ fn announced_upgrade_admits_no_older_holder() {
             Err(StoreError::FailedPrecondition(_)) => assert!(is_refused && change.is_empty()),
             Err(other) => panic!("{other}"),
         }
+    }
+}
+
+/// The outcome of a release of one lease, and what is written.
+fn release_of(
+    there: Option<&NodeRecord>,
+    lease: CurrentLease,
+) -> (Result<NodeRecord, Loss>, Option<NodeRecord>) {
+    let world = World::new(there);
+    let Decision { change, answer } = release(&world.view, &[lease], &world.caller());
+    assert!(change.namespace_before.is_some() && change.namespace_after.is_none());
+    let mut nodes = change.nodes.into_iter();
+    let written = nodes.next().map(|node| {
+        assert_eq!(node.before.as_ref(), there);
+        node.after
+    });
+    assert!(nodes.next().is_none());
+    (answer.unwrap().remove(0), written)
+}
+
+/// At the first tick that the holder did not use; never outside of the lease.
+#[test]
+fn lease_ends_where_its_holder_says_within_bounds() {
+    for (asked, end) in [
+        (NOW, NOW),
+        (NOW + 30, NOW + 30),
+        (NOW + 31, NOW + 30),
+        (NOW - 30, NOW - 30),
+        (NOW - 31, NOW - 30),
+    ] {
+        let mut lease = held(&record());
+        lease.grant.end = asked;
+        let after = NodeRecord {
+            end,
+            serial: 6,
+            nonce: NONCE,
+            held: false,
+            ..record()
+        };
+        assert_eq!(
+            release_of(Some(&record()), lease),
+            (Ok(after.clone()), Some(after))
+        );
+    }
+}
+
+/// `next` is the nonce that the request names.
+#[test]
+fn repeated_release_is_answered_without_a_write() {
+    let released = NodeRecord {
+        held: false,
+        ..record()
+    };
+    let named = |next| CurrentLease {
+        next: Some(next),
+        ..held(&record())
+    };
+    assert_eq!(
+        release_of(Some(&released), named(50)),
+        (Ok(released.clone()), None)
+    );
+    for lease in [named(51), held(&record())] {
+        assert_eq!(
+            release_of(Some(&released), lease),
+            (Err(Loss::Released), None)
+        );
+    }
+    // It is in use yet: the request is not one to release it, or has to be written.
+    let (answer, written) = release_of(Some(&record()), named(50));
+    assert_eq!(answer.as_ref().ok(), written.as_ref());
+    assert_eq!(
+        written.map(|after| (after.held, after.nonce)),
+        Some((false, 50))
+    );
+}
+
+#[test]
+fn a_lease_that_a_copy_has_renewed_is_not_release_of() {
+    let by_copy = NodeRecord {
+        nonce: 51,
+        ..record()
+    };
+    let marked = NodeRecord {
+        contested: true,
+        ..by_copy.clone()
+    };
+    let named = CurrentLease {
+        next: Some(60),
+        ..held(&record())
+    };
+    let contested = Err(Loss::Contested);
+    assert_eq!(
+        release_of(Some(&by_copy), named.clone()),
+        (contested.clone(), Some(marked.clone()))
+    );
+    assert_eq!(release_of(Some(&marked), named), (contested.clone(), None));
+    // A process that ends tells nobody.
+    assert_eq!(
+        release_of(Some(&by_copy), held(&record())),
+        (contested, None)
+    );
+}
+
+#[test]
+fn what_the_store_does_not_have_is_not_release_of() {
+    let another = |start| NodeRecord {
+        start,
+        fencing_token: NOW + 30,
+        token: Token::from_bytes([2; 16]),
+        ..record()
+    };
+    let is_rewound = NodeRecord {
+        serial: 4,
+        nonce: 40,
+        ..record()
+    };
+    for (there, loss) in [
+        (None, Loss::Forgotten),
+        (Some(another(NOW + 29)), Loss::Forgotten),
+        (Some(another(NOW + 30)), Loss::Expired),
+        (Some(is_rewound), Loss::Forgotten),
+    ] {
+        let answer = release_of(there.as_ref(), held(&record()));
+        assert_eq!(answer, (Err(loss), None), "{there:?}");
+    }
+}
+
+fn checked(world: &World, leases: &[CurrentLease]) -> LeaseCheck {
+    check(&world.view, leases, TTL, &world.caller())
+}
+
+#[test]
+fn check_finds_renewable_leases_and_lost_ones() {
+    let there = record();
+    let mut older = lease(6, NOW - 30, NOW + 30);
+    older.serial += 1;
+    let world = World::new(&[there.clone(), lease(6, NOW - 30, NOW + 20)]);
+    let same = checked(&world, &[held(&there)]);
+    assert!(same.is_same() && same.losses == [None]);
+    // The store has gone back to before the last renewal, or the record is gone.
+    for lost in [older, lease(7, NOW - 30, NOW + 30)] {
+        let check = checked(&world, &[held(&there), held(&lost)]);
+        assert_eq!(check.losses, [None, Some(Loss::Forgotten)]);
+        assert!(!check.is_same());
+    }
+}
+
+#[test]
+fn check_is_urgent_if_a_renewal_writes_or_is_refused() {
+    let same = World::new(&[record()]);
+    let mut another_engine = World::new(&[record()]);
+    another_engine.view.continuity.fingerprint = "another".to_owned();
+    let mut fewer_writes = World::new(&[record()]).has_seen(namespace(), NOW - 1);
+    fewer_writes.namespace().writes -= 1;
+    let mut at_fault = World::new(&[record()]);
+    at_fault.view.continuity.fault = Some("fsync=off".to_owned());
+    for (world, is_urgent) in [
+        (same, false),
+        (another_engine, true),
+        (fewer_writes, true),
+        (at_fault, true),
+    ] {
+        let check = checked(&world, &[held(&record())]);
+        assert_eq!((check.is_urgent, check.is_same()), (is_urgent, !is_urgent));
+        assert_eq!(check.losses, [None], "the lease itself is there");
+    }
+}
+
+#[test]
+fn all_are_lost_in_a_missing_or_other_namespace() {
+    let gone = World::missing().has_seen(namespace(), NOW - 1);
+    let mut another = World::new(&[record()]).has_seen(namespace(), NOW - 1);
+    another.namespace().namespace_nonce += 1;
+    for world in [gone, another] {
+        let check = checked(&world, &[held(&record())]);
+        assert_eq!(check.losses, [Some(Loss::Forgotten)]);
     }
 }

@@ -126,7 +126,7 @@ mod tests {
                 hash: u128::MAX,
             },
             holder: "h".repeat(MAX_LEN),
-            knows: VERSION,
+            capabilities: VERSION,
             form: Form::default(),
         };
         content.texts.insert(Key::Node(u32::MAX), record.to_text());

@@ -2,20 +2,14 @@
 //! stores.
 
 #[cfg(feature = "tls")]
-mod certificates;
-#[cfg(not(feature = "tls"))]
-mod disabled;
-#[cfg(feature = "tls")]
-mod refusal;
+mod tls;
 
+#[cfg(not(feature = "tls"))]
+use core::error::Error;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "tls")]
-pub use self::certificates::choose_provider;
-#[cfg(not(feature = "tls"))]
-pub use self::disabled::refusal;
-#[cfg(feature = "tls")]
-pub use self::refusal::refusal;
+pub use self::tls::{choose_provider, refusal};
 use super::url::Location;
 use crate::types::{EngineError, StoreError};
 
@@ -29,6 +23,13 @@ pub fn without_tls() -> EngineError {
     EngineError::failed_precondition(
         "this build cannot encrypt connections: build it with the cargo feature `tls`",
     )
+}
+
+/// None: without encryption no error is of it.
+#[cfg(not(feature = "tls"))]
+#[must_use]
+pub fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
+    None
 }
 
 /// The files of certificates that a URL names, by its options.

@@ -5,12 +5,10 @@
 
 mod acquire;
 mod catalog;
-mod client_grants;
 mod devices;
 mod history;
 mod hold;
 mod keys;
-mod past;
 mod trouble;
 mod versions;
 
@@ -27,12 +25,10 @@ use randflake_core::{Layout, Plain, Randflake};
 
 pub use acquire::*;
 pub use catalog::*;
-pub use client_grants::*;
 pub use devices::*;
 pub use history::*;
 pub use hold::*;
 pub use keys::*;
-pub use past::*;
 pub use trouble::*;
 pub use versions::*;
 

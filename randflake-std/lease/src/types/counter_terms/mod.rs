@@ -1,6 +1,5 @@
 //! Terms of a counter: how it counts.
 
-mod calendar;
 mod dated_numbers;
 
 use core::error::Error;

@@ -36,13 +36,12 @@
 //! again, from which other processes learn that what they have in reserve is no longer theirs
 //! alone.
 
-mod records;
 mod rules;
 mod world;
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use records::{BEFORE_MIDNIGHT, Counts, NOONS, NOT_SET};
+use rules::{BEFORE_MIDNIGHT, Counts, NOONS, NOT_SET};
 use rules::{Declares, Flaw, Loss, Resumes, Rules};
 use world::PROMISES;
 

@@ -10,7 +10,7 @@ use randflake_lease::unstable::rules::counter::{
 use randflake_lease::unstable::rules::{CounterRecord, CounterView};
 use stateright::{Model, Property};
 
-use super::records::{Counts, Record, begin_of, fingerprint};
+use super::rules::{Counts, Record, begin_of, fingerprint};
 use super::rules::{Declares, Loss, Resumes, Rules, Seen};
 
 /// The place of the operator, who has seen nothing and says all anew.

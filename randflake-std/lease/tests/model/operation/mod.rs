@@ -131,7 +131,7 @@ impl Process {
             seen: &seen,
             clock: Some(self.expected(place, is_renewal)),
             fresh: place.fresh,
-            knows: VERSION,
+            capabilities: VERSION,
         };
         lies::before(&mut view, asked, self, &mine, place.rules);
         let (mut change, answer) = self.decide(asked, &view, &caller, place);
@@ -225,7 +225,7 @@ impl Process {
                 contested: false,
                 past: HistoryLink::default(),
                 holder: String::new(),
-                knows: VERSION,
+                capabilities: VERSION,
                 form: Form::default(),
             });
         }

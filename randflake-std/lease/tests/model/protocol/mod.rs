@@ -1,7 +1,6 @@
 //! Everything that may happen to two processes and their node ids, in any order.
 
 mod events;
-mod operator;
 
 use stateright::{Model, Property};
 
@@ -10,7 +9,7 @@ use crate::operation::Asked;
 use crate::records::Store;
 use crate::rules::{Clocks, Loss, Rules};
 use crate::{HOLDERS, MAX_LOSSES};
-use operator::Operation;
+use events::Operation;
 
 pub(crate) const NO_ID_REPEATS: &str = "no id repeats";
 

@@ -12,7 +12,7 @@ use randflake_core::{AnyLayout, Permutation};
 use randflake_lease::unstable::clock::is_coarse;
 use randflake_lease::{NodeIds, StoreError};
 
-use super::{CurrentLease, LeaseKeeper};
+use super::{LeaseKeeper, SlotLease};
 use crate::handle::elastic::{Sample, Scale, Step, Used};
 use crate::handle::phase::Demand;
 use crate::observability::{events, metrics};
@@ -175,7 +175,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             .collect();
         for (slot, (grant, issuer)) in vacant.into_iter().zip(acquired) {
             shared.slots.replace(slot, issuer);
-            self.leases.push(CurrentLease::new(slot, grant));
+            self.leases.push(SlotLease::new(slot, grant));
         }
         // What ran out before is answered by these.
         shared.demand.iter().for_each(Demand::clear);
@@ -195,7 +195,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             .leases
             .split_off(usize::try_from(kept).unwrap_or(usize::MAX));
         let slots = self.shared.slots.read();
-        let retire = |lease: &CurrentLease| {
+        let retire = |lease: &SlotLease| {
             let issuer = slots.value(lease.slot)?;
             let grant = lease.retire(&self.shared, issuer);
             // After the lease was closed, so that a caller who still has the issuer is refused by

@@ -1,7 +1,6 @@
 //! Keepers that are not at work: each step is taken by the test, on a store whose clock stands
 //! still.
 
-mod looks;
 #[cfg(feature = "metrics")]
 mod reports;
 
@@ -244,7 +243,7 @@ fn chosen_node_ids_are_replaced_by_themselves() {
     let acquired = keeper.acquire(NodeIds::These(&[100])).unwrap();
     for (grant, issuer) in acquired {
         keeper.shared.slots.replace(0, issuer);
-        keeper.leases[0] = CurrentLease::new(0, grant);
+        keeper.leases[0] = SlotLease::new(0, grant);
     }
     keeper.is_chosen = true;
     clock.advance_ms(61_000);

@@ -1,16 +1,18 @@
-//! The certificates and keys that a connection uses: parsed for rustls, or as PEM for clients that
-//! parse them.
+//! Encryption by rustls: trusted certificates, the client's own, and why a connection was refused.
 
+use core::error::Error;
 use core::fmt::Display;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::crypto::CryptoProvider;
-use rustls::crypto::ring;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, Error as TlsError, OtherError, RootCertStore,
+};
 
 use super::Files;
 use crate::types::EngineError;
@@ -143,4 +145,59 @@ fn failed_precondition(path: &Path, what: &str, why: impl Display) -> EngineErro
         "the file {} cannot be used for {what} (PEM): {why}",
         path.display()
     ))
+}
+
+/// Sentence on why encryption failed, if an error is of that: trying again cannot help, somebody
+/// must change something first.
+pub fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
+    let error = cause(error)?;
+    Some(match error {
+        // The second one: an authority that has a new key under its old name.
+        TlsError::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        ) => "the server's certificate comes from nobody who is trusted here: name a file of its \
+             authority's certificate with sslrootcert=FILE"
+            .to_owned(),
+        // The library has no kinds for these: only their names are told.
+        TlsError::InvalidCertificate(CertificateError::Other(OtherError(other))) => {
+            match &*other.to_string() {
+                "CaUsedAsEndEntity" => {
+                    "the server's certificate is an authority's (CA:TRUE), which no \
+                     server may use: it needs one with CA:FALSE (openssl req -x509 -addext \
+                     basicConstraints=critical,CA:FALSE)"
+                        .to_owned()
+                }
+                "UnsupportedCertVersion" => "the server's certificate is of X.509 version 1: it \
+                     needs one of version 3, with a subjectAltName"
+                    .to_owned(),
+                other => format!("the server's certificate cannot be used: {other}"),
+            }
+        }
+        TlsError::InvalidMessage(_) => "the server does not speak TLS there".to_owned(),
+        TlsError::AlertReceived(
+            AlertDescription::CertificateRequired
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnknownCA
+            | AlertDescription::HandshakeFailure,
+        ) => format!(
+            "the server refuses this client ({error}): it may ask for a certificate, \
+             sslcert=FILE and sslkey=FILE"
+        ),
+        _ => error.to_string(),
+    })
+}
+
+/// The error of TLS in what the crates make of it.
+fn cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e TlsError> {
+    if let Some(found) = error.downcast_ref() {
+        return Some(found);
+    }
+    // These two tell the source of what they hold, and not what they hold.
+    if let Some(error) = error.downcast_ref::<io::Error>() {
+        return cause(error.get_ref()?);
+    }
+    if let Some(error) = error.downcast_ref::<Arc<dyn Error + Send + Sync>>() {
+        return cause(&**error);
+    }
+    cause(error.source()?)
 }
