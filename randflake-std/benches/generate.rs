@@ -1,4 +1,5 @@
-//! Cost of a handle's ids: one at a time, the first of a tick, with a generation number, and in bulk.
+//! Cost of a handle's ids: one at a time, the first of a tick, with a generation number, and in
+//! bulk.
 //!
 //! The baselines are the cipher alone.
 

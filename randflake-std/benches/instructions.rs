@@ -1,5 +1,6 @@
-//! Instructions of 1,024 ids, or of as many texts: counted by valgrind, so the same on a busy machine. `cargo xtask
-//! bench instructions` says where valgrind is; otherwise each case is only run once.
+//! Instructions of 1,024 ids, or of as many texts: counted by valgrind, so the same on a busy
+//! machine. `cargo xtask bench instructions` says where valgrind is; otherwise each case is only
+//! run once.
 
 #![expect(
     clippy::expect_used,
@@ -132,8 +133,8 @@ fn cipher() -> Sparx64 {
     Sparx64::new(b"sixteen byte key")
 }
 
-/// The cipher with the instructions that every x86-64 processor has: what is counted does not depend
-/// on the machine.
+/// The cipher with the instructions that every x86-64 processor has: what is counted does not
+/// depend on the machine.
 #[derive(Debug)]
 struct Baseline(Sparx64);
 

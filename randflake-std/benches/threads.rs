@@ -1,6 +1,6 @@
 //! Cost of an id when several threads want ids of one handle. The time is that by the clock on the
-//! wall, by the number of all threads' ids: with a processor for each thread it falls as they grow in number, and
-//! with more threads than processors it should not rise.
+//! wall, by the number of all threads' ids: with a processor for each thread it falls as they grow
+//! in number, and with more threads than processors it should not rise.
 //!
 //! The cases take turns, and one thread alone is what the others are compared with.
 

@@ -1,5 +1,5 @@
-//! A process that is copied as it is, like a machine that is resumed twice from one saved state. A fork is such a copy
-//! once the kernel was told not to mark it as a child.
+//! A process that is copied as it is, like a machine that is resumed twice from one saved state. A
+//! fork is such a copy once the kernel was told not to mark it as a child.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -34,14 +34,15 @@ fn copy_repeats_ids_unless_its_generation_differs() {
         .build()
         .unwrap();
     forget_who_is_a_child();
-    // The flaw that the number is against, or this test would show nothing. It shows within one second only, which a busy
-    // machine may leave between the two.
+    // The flaw that the number is against, or this test would show nothing. It shows within one
+    // second only, which a busy machine may leave between the two.
     let shows = (0..ATTEMPTS).any(|_| repeated_by_a_copy(&unaware, &aware) > IDS / 4);
     assert!(shows, "a copy without a number repeats nothing");
     assert!(aware.generate_wait(PATIENCE).is_ok());
 }
 
-/// How many ids a copy and this process both issue from the handle that has no number. From the other the copy has none.
+/// How many ids a copy and this process both issue from the handle that has no number. From the
+/// other the copy has none.
 fn repeated_by_a_copy(unaware: &Handle, aware: &Handle) -> usize {
     // In the middle of whatever a handle keeps ready.
     let _early: Vec<u64> = [unaware, aware].map(issue).concat();

@@ -24,7 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(unsafe_code, reason = "forking is a system call")]
 fn in_child(run: impl Fn() -> i32) -> i32 {
-    // An emulator's own locks are copied too: what other threads have just begun would hold some for ever in the child.
+    // An emulator's own locks are copied too: what other threads have just begun would hold some
+    // for ever in the child.
     thread::sleep(Duration::from_millis(20));
     // SAFETY: the child only touches atomics and leaves by `_exit`.
     let child = unsafe { libc::fork() };
@@ -56,11 +57,13 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
         REFUSED
     );
     // Nor does a grandchild, nor the drop of a child's clone release the parent's lease.
-    let drop_in_child = || {
-        drop(handle.clone());
-        in_child(|| if refused(&handle) { REFUSED } else { ISSUED })
-    };
-    assert_eq!(in_child(drop_in_child), REFUSED);
+    assert_eq!(
+        in_child(|| {
+            drop(handle.clone());
+            in_child(|| if refused(&handle) { REFUSED } else { ISSUED })
+        }),
+        REFUSED
+    );
 
     assert_ne!(handle.generate().unwrap(), before);
     handle.close().unwrap();
@@ -84,11 +87,13 @@ fn forked_child_gets_no_ids_of_its_parent() {
     ];
     for way in ways {
         assert_eq!(way(), None);
-        let refused = || {
-            let is_refused = way() == Some(GenerateError::InForkedChild);
-            if is_refused { REFUSED } else { ISSUED }
-        };
-        assert_eq!(in_child(refused), REFUSED);
+        assert_eq!(
+            in_child(|| {
+                let is_refused = way() == Some(GenerateError::InForkedChild);
+                if is_refused { REFUSED } else { ISSUED }
+            }),
+            REFUSED
+        );
     }
 }
 
@@ -99,16 +104,18 @@ fn forked_child_waits_for_no_missing_thread() {
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let secret = Secret::from_bytes([7; 16]);
     let handle = Handle::builder(&secret, store).build().unwrap();
-    let asked = || {
-        let refused = handle.generate_wait(LIMIT) == Err(GenerateError::InForkedChild);
-        let is_empty = handle.lease().leases.is_empty() && format!("{handle:?}").contains("[]");
-        if refused && is_empty && !handle.health().is_ready() {
-            REFUSED
-        } else {
-            ISSUED
-        }
-    };
-    fork_while(|| assert!(handle.health().is_ready()), asked);
+    fork_while(
+        || assert!(handle.health().is_ready()),
+        || {
+            let refused = handle.generate_wait(LIMIT) == Err(GenerateError::InForkedChild);
+            let is_empty = handle.lease().leases.is_empty() && format!("{handle:?}").contains("[]");
+            if refused && is_empty && !handle.health().is_ready() {
+                REFUSED
+            } else {
+                ISSUED
+            }
+        },
+    );
     assert_eq!(handle.lease().leases.len(), 1);
 }
 
@@ -117,16 +124,18 @@ fn forked_child_sees_no_segments_and_waits_for_none() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let numbers = Segments::builder(store).build().unwrap();
-    let asked = || {
-        let status = numbers.status();
-        let shown = format!("{numbers:?}");
-        if (status.remaining, status.length) == (0, 0) && shown.contains("remaining: 0") {
-            REFUSED
-        } else {
-            ISSUED
-        }
-    };
-    fork_while(|| assert!(numbers.status().remaining > 0), asked);
+    fork_while(
+        || assert!(numbers.status().remaining > 0),
+        || {
+            let status = numbers.status();
+            let shown = format!("{numbers:?}");
+            if (status.remaining, status.length) == (0, 0) && shown.contains("remaining: 0") {
+                REFUSED
+            } else {
+                ISSUED
+            }
+        },
+    );
 }
 
 /// Forks often while a thread takes locks all the time; no child may wait for that thread.
@@ -179,19 +188,23 @@ fn a_forked_child_gets_no_tagged_uuid_and_reads_them() {
             ISSUED
         }
     };
-    let in_use = || {
-        secrets.refresh().unwrap();
-        assert!(handle.health().is_ready());
-    };
-    fork_while(in_use, asked);
+    fork_while(
+        || {
+            secrets.refresh().unwrap();
+            assert!(handle.health().is_ready());
+        },
+        asked,
+    );
     assert_ne!(handle.generate_wait(PATIENCE).unwrap(), uuid);
     // The last one of a child, whose parent's leases stay.
     let cell = Cell::new(Some(handle));
-    let dropped = || {
-        drop(cell.take());
+    assert_eq!(
+        in_child(|| {
+            drop(cell.take());
+            REFUSED
+        }),
         REFUSED
-    };
-    assert_eq!(in_child(dropped), REFUSED);
+    );
     let handle = cell.take().unwrap();
     assert!(handle.generate_wait(PATIENCE).is_ok());
     handle.close().unwrap();
@@ -211,8 +224,7 @@ fn fork_within_a_block_leaves_its_ids_to_the_parent() {
         // Blocks of 1, 2 and so on: the fork is in the middle of one of 256.
         ids.extend((0..2 * IDS).map(|_| handle.generate().unwrap()));
         let all_refused = || {
-            let refused = |_| handle.generate() == Err(GenerateError::InForkedChild);
-            if (0..IDS).all(refused) {
+            if (0..IDS).all(|_| handle.generate() == Err(GenerateError::InForkedChild)) {
                 REFUSED
             } else {
                 ISSUED
@@ -240,16 +252,18 @@ fn forked_child_of_an_elastic_handle_is_refused() {
             }
         });
         for _ in 0..20 {
-            let all_refused = || {
-                let refused = |_| handle.generate() == Err(GenerateError::InForkedChild);
-                drop(handle.clone());
-                if (0..300).all(refused) {
-                    REFUSED
-                } else {
-                    ISSUED
-                }
-            };
-            assert_eq!(in_child(all_refused), REFUSED);
+            assert_eq!(
+                in_child(|| {
+                    let refused = |_| handle.generate() == Err(GenerateError::InForkedChild);
+                    drop(handle.clone());
+                    if (0..300).all(refused) {
+                        REFUSED
+                    } else {
+                        ISSUED
+                    }
+                }),
+                REFUSED
+            );
         }
         is_over.store(true, Ordering::SeqCst);
     });
@@ -282,7 +296,8 @@ fn forked_child_has_no_number_of_its_parent() {
     assert_eq!(numbers.next().unwrap().to_u64(), 2);
 }
 
-/// Without a thread to keep them, leases are not acquired. It is a child that may not have another thread.
+/// Without a thread to keep them, leases are not acquired. It is a child that may not have another
+/// thread.
 #[test]
 fn failed_keeper_start_leaves_no_lease() {
     let namespace = Namespace::new("test", Randflake).unwrap();

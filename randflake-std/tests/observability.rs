@@ -1,5 +1,5 @@
-//! Events and metrics of a handle with the features `tracing` and `metrics`, to a real subscriber and recorder.
-//! Both are the process's own, so there is one test.
+//! Events and metrics of a handle with the features `tracing` and `metrics`, to a real subscriber
+//! and recorder. Both are the process's own, so there is one test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -127,9 +127,11 @@ fn counters_begin_at_zero(snapshotter: &Snapshotter) {
     let losses = ["expired", "released", "contested", "forgotten"];
     let operations = ["acquire", "renew", "release"];
     for label in losses.iter().chain(&operations) {
-        let named = |series: &&String| series.contains(&format!("= {label}]"));
         assert_eq!(
-            series.iter().filter(named).count(),
+            series
+                .iter()
+                .filter(|series: &&String| series.contains(&format!("= {label}]")))
+                .count(),
             1,
             "{label}: {series:?}"
         );
@@ -163,7 +165,8 @@ fn ids_are_counted_between_renewals(snapshotter: &Snapshotter) {
     handle.close().unwrap();
 }
 
-/// An elastic handle in a namespace of which it can have two node ids. Gives how many ids were issued.
+/// An elastic handle in a namespace of which it can have two node ids. Gives how many ids were
+/// issued.
 fn short_of_node_ids(lines: &Lines) -> u64 {
     let namespace = Namespace::new("full", Snowflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));

@@ -14,7 +14,8 @@ const CLIENTS: u32 = 16;
 const FEW: usize = 4;
 const AT_ONCE: usize = 4_096;
 
-/// Renewals in a second, over some time, each of one node id; a client has several, so that no end is moved twice in a tick.
+/// Renewals in a second, over some time, each of one node id; a client has several, so that no end
+/// is moved twice in a tick.
 pub(crate) fn renewals(space: &Space<'_>, span: Duration) -> f64 {
     at_once(|| {
         let mut store = space.open();
@@ -51,10 +52,9 @@ pub(crate) fn renew_all(space: &Space<'_>, grants: &[Grant]) -> bool {
     };
     thread::scope(|scope| {
         let renew = &renew;
-        let begin = |grants| scope.spawn(move || renew(grants));
         let clients: Vec<_> = grants
             .chunks(grants.len().div_ceil(FEW))
-            .map(begin)
+            .map(|grants| scope.spawn(move || renew(grants)))
             .collect();
         // Each is waited for.
         let held = clients.into_iter().map(|client| client.join().unwrap());

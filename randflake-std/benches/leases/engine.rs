@@ -45,8 +45,8 @@ impl Size {
     };
 }
 
-/// Ticks are so short that each renewal moves an end: one that changes nothing is answered by some engines without a wait
-/// for the disk.
+/// Ticks are so short that each renewal moves an end: one that changes nothing is answered by some
+/// engines without a wait for the disk.
 const fn millis(node_id_bits: u32) -> LayoutSpec {
     LayoutSpec::declare(LayoutFields {
         timestamp: Field {
@@ -137,7 +137,8 @@ enum Store {
     Server(Box<dyn ServerEngine>),
 }
 
-/// The longest TTL in ticks, which are milliseconds here. All of an engine's figures are taken within one.
+/// The longest TTL in ticks, which are milliseconds here. All of an engine's figures are taken
+/// within one.
 pub(crate) const TTL: u64 = 300_000;
 
 /// One that runs, and ends when it is dropped.
@@ -160,7 +161,8 @@ fn aged_store() -> TempDir {
 }
 
 impl Engine {
-    /// As it answers durably, and else with its own settings; the databases have memory for their tables.
+    /// As it answers durably, and else with its own settings; the databases have memory for their
+    /// tables.
     pub(crate) fn start(kind: Kind, size: Size) -> Self {
         let store = match kind {
             Kind::Files => Store::Files(aged_store()),

@@ -31,7 +31,8 @@ impl<'e> Full<'e> {
         }
     }
 
-    /// `None` if the first leases may have been over before all were there and renewed: there is nothing to measure then.
+    /// `None` if the first leases may have been over before all were there and renewed: there is
+    /// nothing to measure then.
     fn within(span: Duration, engine: &'e Engine, figures: &mut Figures) -> Option<Self> {
         let ttl = u64::try_from(span.as_millis()).unwrap();
         assert!(ttl <= TTL, "the machine is too slow");

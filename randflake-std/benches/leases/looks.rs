@@ -16,7 +16,8 @@ const MOST_LOOKS: u32 = 20;
 /// The kernel counts the time of processes in these, whatever its own tick is.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Time of a look, and of the server's processors for it: all holders are connected, and look in turns.
+/// Time of a look, and of the server's processors for it: all holders are connected, and look in
+/// turns.
 pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
     // Without a server there is nobody to spare.
     let (Kind::Server(kind), Some(server)) = (engine.kind, engine.server()) else {
@@ -66,7 +67,8 @@ pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
     }
 }
 
-/// Time that processors have spent for a server: the process itself, and those that work in its folder.
+/// Time that processors have spent for a server: the process itself, and those that work in its
+/// folder.
 fn processor_seconds(server: &Server) -> f64 {
     let mut processes: BTreeSet<_> = working_in(server.folder()).into_iter().collect();
     processes.insert(server.id().cast_signed());

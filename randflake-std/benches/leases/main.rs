@@ -1,12 +1,12 @@
-//! Cost of leases on each engine, with durable settings and 131,072 node ids: how long an acquire takes
-//! when 0, 50, 99 and 99.9 % of them are leased, and its refusal when all are; how many renewals and acquires
-//! 16 clients get answered in a second; many node ids at once; what holders cost that look at their leases; the list;
-//! and bytes.
+//! Cost of leases on each engine, with durable settings and 131,072 node ids: how long an acquire
+//! takes when 0, 50, 99 and 99.9 % of them are leased, and its refusal when all are; how many
+//! renewals and acquires 16 clients get answered in a second; many node ids at once; what holders
+//! cost that look at their leases; the list; and bytes.
 //!
-//! `cargo xtask bench leases` runs it, and says where the engines' programs are; as a test, which goes through all of it
-//! with few node ids, it takes SQLite alone unless it is told them. Each engine is started in a
-//! temporary folder, on free ports. All occupancies take turns, in namespaces of their own; beside them
-//! stands what a round trip and the disk take alone.
+//! `cargo xtask bench leases` runs it, and says where the engines' programs are; as a test, which
+//! goes through all of it with few node ids, it takes SQLite alone unless it is told them. Each
+//! engine is started in a temporary folder, on free ports. All occupancies take turns, in
+//! namespaces of their own; beside them stands what a round trip and the disk take alone.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
@@ -89,8 +89,9 @@ fn main() {
     let mut size = Size::whole(options.rounds);
     if !options.is_bench {
         size = Size::SHORT;
-        let is_told = |kind: &Kind| matches!(kind, Kind::Files) || env::var_os(SERVERS).is_some();
-        options.engines.retain(is_told);
+        options
+            .engines
+            .retain(|kind: &Kind| matches!(kind, Kind::Files) || env::var_os(SERVERS).is_some());
     }
     let load = fs::read_to_string("/proc/loadavg").unwrap();
     let load = load.split(' ').next().unwrap();

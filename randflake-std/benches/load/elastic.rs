@@ -1,5 +1,5 @@
-//! A load that comes and goes: how many calls are refused until a handle has as many node ids as it takes, how long that
-//! takes, and how many it holds over time.
+//! A load that comes and goes: how many calls are refused until a handle has as many node ids as it
+//! takes, how long that takes, and how many it holds over time.
 
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,11 +1,11 @@
 //! Does a handle keep its rate on the real clock, and how does waiting for the next tick end?
 //!
-//! `rate`: of the ids that `k` node ids have in some whole seconds, the part that one thread gets that
-//! waits when there are none; the fewest and the most ids of a node id in a second, which are as many
-//! when it is fair; and the part of the time that the process was at work.
-//! `wait`: how long after the beginning of a second its first id is had, by the exact clock, wherever
-//! in the second before the waiting began; and the processor time that a wait takes.
-//! `elastic`: a handle of 1 to 64 node ids under 10,000 ids a second, 2,000,000, and 10,000 again.
+//! `rate`: of the ids that `k` node ids have in some whole seconds, the part that one thread gets
+//! that waits when there are none; the fewest and the most ids of a node id in a second, which are
+//! as many when it is fair; and the part of the time that the process was at work. `wait`: how long
+//! after the beginning of a second its first id is had, by the exact clock, wherever in the second
+//! before the waiting began; and the processor time that a wait takes. `elastic`: a handle of 1 to
+//! 64 node ids under 10,000 ids a second, 2,000,000, and 10,000 again.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(clippy::expect_used, reason = "as above, in what all benchmarks share")]
@@ -98,7 +98,8 @@ fn wait(samples: u32) {
     for sample in 0..samples {
         // Until there are no more.
         while ids.fill(&mut buffer).is_ok() {}
-        // Most waits begin in the last milliseconds, where a clock of some milliseconds' steps tells.
+        // Most waits begin in the last milliseconds, where a clock of some milliseconds' steps
+        // tells.
         let before = match sample % 4 {
             0 => Duration::from_millis(700),
             part => Duration::from_micros(u64::from(part) * 1_700 + u64::from(sample) * 37),

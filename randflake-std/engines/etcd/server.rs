@@ -94,9 +94,10 @@ impl EtcdCluster {
                 command.args(&settings);
                 command
             };
-            let answers = move || is_healthy(clients).unwrap_or(false);
             Member {
-                server: Server::prepared(TempDir::new().unwrap(), command, answers),
+                server: Server::prepared(TempDir::new().unwrap(), command, move || {
+                    is_healthy(clients).unwrap_or(false)
+                }),
                 port: clients.port(),
                 clients,
             }
@@ -111,8 +112,8 @@ impl EtcdCluster {
         Self { members }
     }
 
-    /// A cluster of one that takes encrypted connections alone, of clients with a certificate of the
-    /// authority.
+    /// A cluster of one that takes encrypted connections alone, of clients with a certificate of
+    /// the authority.
     pub fn start_encrypted(authority: &Authority) -> Self {
         let (place, health) = (Place::here(), free_port());
         let (ca, own) = (authority.file(), authority.server());
@@ -134,8 +135,9 @@ impl EtcdCluster {
             command
         };
         let health = SocketAddrV4::new(Ipv4Addr::LOCALHOST, health);
-        let answers = move || is_healthy(health).unwrap_or(false);
-        let server = Server::start(TempDir::new().unwrap(), command, answers);
+        let server = Server::start(TempDir::new().unwrap(), command, move || {
+            is_healthy(health).unwrap_or(false)
+        });
         Self {
             members: vec![Member {
                 server,

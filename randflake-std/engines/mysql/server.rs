@@ -90,9 +90,8 @@ impl MariadbServer {
                 .args(&settings);
             command
         };
-        let answers = move || connect(port, None).is_ok();
         Self {
-            server: Server::start(folder, command, answers),
+            server: Server::start(folder, command, move || connect(port, None).is_ok()),
             port,
         }
     }

@@ -102,8 +102,8 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// At any moment of an operation, and of the setup of a session. Processes issue, and stores are used as
-/// processes that begin and end all the time would.
+/// At any moment of an operation, and of the setup of a session. Processes issue, and stores are
+/// used as processes that begin and end all the time would.
 fn backends_are_terminated() {
     const FEWEST_KILLED: i64 = 20;
     const PATIENCE: Duration = Duration::from_secs(120);
@@ -141,7 +141,8 @@ fn backends_are_terminated() {
     fleet.finish(running);
 }
 
-/// Acquires, renews and releases, and repeats what fails; the intervals in which ids may have been issued.
+/// Acquires, renews and releases, and repeats what fails; the intervals in which ids may have been
+/// issued.
 fn leases_until(is_over: &AtomicBool, url: &str) -> Vec<Grant> {
     let mut used = Vec::new();
     let goes_on = || !is_over.load(Ordering::SeqCst);

@@ -112,14 +112,14 @@ impl PostgresServer {
                     "unix_socket_directories=",
                 ])
                 .args(["-c", "max_connections=200"])
-                // In its folder, which is removed: elsewhere it would stay when the server is killed.
+                // In its folder, which is removed: elsewhere it would stay when the server is
+                // killed.
                 .args(["-c", "dynamic_shared_memory_type=mmap"])
                 .args(settings.iter().flat_map(|setting| ["-c", setting]));
             command
         };
-        let answers = move || connect(port, "postgres").is_ok();
         Self {
-            server: Server::start(folder, command, answers),
+            server: Server::start(folder, command, move || connect(port, "postgres").is_ok()),
             port,
         }
     }

@@ -67,9 +67,10 @@ impl RedisServer {
             command
         };
         // It knows no `QUIT`, by which `ask` ends.
-        let answers = move || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
         Self {
-            server: Server::start(TempDir::new().unwrap(), command, answers),
+            server: Server::start(TempDir::new().unwrap(), command, move || {
+                TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+            }),
             port,
         }
     }
@@ -136,8 +137,8 @@ fn ask(port: u16, command: &str) -> io::Result<String> {
 }
 
 impl RedisServer {
-    /// One that takes encrypted connections alone, of clients with a certificate of the authority; with
-    /// further settings.
+    /// One that takes encrypted connections alone, of clients with a certificate of the authority;
+    /// with further settings.
     pub fn start_encrypted(authority: &Authority, settings: &[&str]) -> Self {
         let (port, own) = (free_port(), authority.server());
         let port_word = port.to_string();
@@ -151,8 +152,9 @@ impl RedisServer {
             ["--tls-key-file", key],
         ]
         .concat();
-        let listens = move || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
-        Self::start_on(port, &[&encrypted, settings].concat(), &[], listens)
+        Self::start_on(port, &[&encrypted, settings].concat(), &[], move || {
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+        })
     }
 }
 

@@ -1,14 +1,17 @@
 //! A file system of its own, whose power can be cut: ext4 in an image file, on a loop device.
 //!
-//! A cut is the kernel's own: `EXT4_IOC_SHUTDOWN` without a flush, as xfstests uses it. From one moment on nothing
-//! more reaches the image, and what was in the page cache or in the file system's open journal transaction is lost; each
-//! call of those who still run fails with `EIO`. Mounted again, the file system replays its journal, as after a real cut.
+//! A cut is the kernel's own: `EXT4_IOC_SHUTDOWN` without a flush, as xfstests uses it. From one
+//! moment on nothing more reaches the image, and what was in the page cache or in the file system's
+//! open journal transaction is lost; each call of those who still run fails with `EIO`. Mounted
+//! again, the file system replays its journal, as after a real cut.
 //!
-//! What that shows: that a program waits for the disk (`fsync`) before it answers, and can read what is left. What it
-//! does not: a disk that loses what it said it had (a cache that ignores flushes), or writes half a sector.
+//! What that shows: that a program waits for the disk (`fsync`) before it answers, and can read
+//! what is left. What it does not: a disk that loses what it said it had (a cache that ignores
+//! flushes), or writes half a sector.
 //!
-//! The mounts are in a mount namespace of the thread that made the disk: threads and processes that it starts
-//! afterwards see them, nobody else does, and they are gone with the last of these, however the test ends.
+//! The mounts are in a mount namespace of the thread that made the disk: threads and processes that
+//! it starts afterwards see them, nobody else does, and they are gone with the last of these,
+//! however the test ends.
 
 use core::time::Duration;
 use std::env;
@@ -25,7 +28,8 @@ use tempfile::TempDir;
 
 /// Variable with the path of `mkfs.ext4`.
 const MKFS: &str = "RANDFLAKE_MKFS_EXT4";
-/// `_IOR('X', 125, __u32)` and `EXT4_GOING_FLAGS_NOLOGFLUSH` of Linux's `include/uapi/linux/ext4.h`.
+/// `_IOR('X', 125, __u32)` and `EXT4_GOING_FLAGS_NOLOGFLUSH` of Linux's
+/// `include/uapi/linux/ext4.h`.
 const SHUTDOWN: libc::Ioctl = 0x8004_587d;
 const WITHOUT_FLUSH: u32 = 2;
 /// `FIFREEZE` and `FITHAW` of `include/uapi/linux/fs.h`, whose arguments mean nothing.
@@ -52,8 +56,8 @@ impl Disk {
         Self::under(&place, folder, megabytes)
     }
 
-    /// One that all in a place moves to, and that is mounted there, with its image in a folder. The mounts of
-    /// this thread must be private already.
+    /// One that all in a place moves to, and that is mounted there, with its image in a folder. The
+    /// mounts of this thread must be private already.
     pub fn under(place: &Path, folder: TempDir, megabytes: u64) -> Self {
         let disk = Self {
             folder,
@@ -83,7 +87,8 @@ impl Disk {
     }
 
     fn mount(&self) {
-        // `noauto_da_alloc`: a rename does not write the renamed file's data by itself, as on other file systems.
+        // `noauto_da_alloc`: a rename does not write the renamed file's data by itself, as on other
+        // file systems.
         let mut command = Command::new("mount");
         command.args(["-o", "loop,noauto_da_alloc"]);
         succeeds(command.arg(self.image()).arg(self.path()));
@@ -109,7 +114,8 @@ impl Disk {
     }
 }
 
-/// A disk whose writes wait until this is dropped. A process that waits for one cannot be killed before.
+/// A disk whose writes wait until this is dropped. A process that waits for one cannot be killed
+/// before.
 pub struct FrozenDisk {
     root: File,
 }
@@ -127,7 +133,8 @@ impl Drop for Disk {
     }
 }
 
-/// Unmounts once nobody has a file open there: a process that another test forks has this one's, until it is another program.
+/// Unmounts once nobody has a file open there: a process that another test forks has this one's,
+/// until it is another program.
 pub fn unmount_when_free(path: &Path) {
     let begun = Instant::now();
     loop {

@@ -34,10 +34,12 @@ pub fn program(variable: &str) -> PathBuf {
     path
 }
 
-/// Below what Linux gives to outgoing connections: one of these would take the port of a server that is down for a moment.
+/// Below what Linux gives to outgoing connections: one of these would take the port of a server
+/// that is down for a moment.
 const PORTS: Range<u16> = 10_240..32_768;
 
-/// A port of the loopback interface that nobody listens on, and that this process was not given before.
+/// A port of the loopback interface that nobody listens on, and that this process was not given
+/// before.
 pub fn free_port() -> u16 {
     static GIVEN: AtomicU32 = AtomicU32::new(0);
     loop {

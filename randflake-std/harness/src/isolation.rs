@@ -8,8 +8,8 @@ use super::program;
 /// Variable with the path of `ip`.
 const IP: &str = "RANDFLAKE_IP";
 
-/// Gives this process mounts and a network of its own, with nothing but a loopback interface, and a folder for
-/// temporary files in memory, where to sync takes no time. It must have one thread.
+/// Gives this process mounts and a network of its own, with nothing but a loopback interface, and a
+/// folder for temporary files in memory, where to sync takes no time. It must have one thread.
 pub fn isolate() {
     let own = unshare(libc::CLONE_NEWNS | libc::CLONE_NEWNET);
     own.unwrap_or_else(|error| panic!("mounts and a network of its own need root: {error}"));

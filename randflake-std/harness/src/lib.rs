@@ -1,5 +1,5 @@
-//! Real servers and disks to test against: each in a temporary folder, on free ports of the loopback interface,
-//! and gone with the test, however that ends.
+//! Real servers and disks to test against: each in a temporary folder, on free ports of the
+//! loopback interface, and gone with the test, however that ends.
 //!
 //! Where their programs are is told by environment variables, which `cargo xtask` sets.
 

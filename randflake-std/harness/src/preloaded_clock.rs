@@ -1,4 +1,5 @@
-//! A wall clock of one's own for a server that libfaketime breaks, by a library that is compiled here.
+//! A wall clock of one's own for a server that libfaketime breaks, by a library that is compiled
+//! here.
 
 use std::fs;
 use std::os::unix::fs::FileExt;

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 const START_LIMIT: Duration = Duration::from_secs(60);
 const START_PAUSE: Duration = Duration::from_millis(20);
 
-/// A server in a folder of its own. It is killed, and the folder removed, when it is dropped; it does
-/// not outlive the test program either, if that is killed.
+/// A server in a folder of its own. It is killed, and the folder removed, when it is dropped; it
+/// does not outlive the test program either, if that is killed.
 pub struct Server {
     /// None while it is down.
     child: Option<Child>,
@@ -144,7 +144,8 @@ pub fn signal_process(child: &Child, signal: libc::c_int) {
 
 /// Starts a process that the kernel kills when this one ends.
 ///
-/// That comes with the end of the *thread* that started it, so one thread starts all, and never ends.
+/// That comes with the end of the *thread* that started it, so one thread starts all, and never
+/// ends.
 pub fn spawn(command: Command) -> io::Result<Child> {
     type Order = (Command, Sender<io::Result<Child>>);
     static STARTER: OnceLock<Sender<Order>> = OnceLock::new();

@@ -1,7 +1,8 @@
-//! Data directories of database servers, made once and copied: a database that makes its own tables takes seconds on a
-//! busy machine, and each of a hundred tests wants an empty one.
+//! Data directories of database servers, made once and copied: a database that makes its own tables
+//! takes seconds on a busy machine, and each of a hundred tests wants an empty one.
 //!
-//! Two servers of one kind have one identity then. A test that tells two apart makes the second one from the first.
+//! Two servers of one kind have one identity then. A test that tells two apart makes the second one
+//! from the first.
 
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
@@ -16,8 +17,8 @@ use super::unprivileged::Unprivileged;
 /// The tests of a program that run at a time make each template once.
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// A folder with a copy of what `create` makes in a folder, which is kept from run to run as long as the server's program
-/// is the same.
+/// A folder with a copy of what `create` makes in a folder, which is kept from run to run as long
+/// as the server's program is the same.
 pub fn copied(server: &Path, create: impl FnOnce(&Path)) -> TempDir {
     let folder = unused();
     let making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,8 +66,8 @@ fn place(server: &Path, folder: &TempDir) -> PathBuf {
     let program = fs::metadata(server).unwrap();
     let name = server.file_name().unwrap().display();
     let (size, modified) = (program.len(), program.mtime());
-    // `target/tmp`: what Cargo tells tests, and no library, as `CARGO_TARGET_TMPDIR`. Tests are in `target/PROFILE/deps`,
-    // programs in the folder above.
+    // `target/tmp`: what Cargo tells tests, and no library, as `CARGO_TARGET_TMPDIR`. Tests are in
+    // `target/PROFILE/deps`, programs in the folder above.
     let program = env::current_exe().unwrap();
     let mut folders = program.ancestors().skip(1);
     let profile = folders.find(|folder| !folder.ends_with("deps")).unwrap();

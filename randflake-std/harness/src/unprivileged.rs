@@ -21,8 +21,12 @@ impl Unprivileged {
             return None;
         }
         let accounts = fs::read_to_string("/etc/passwd").unwrap();
-        let find = |name| accounts.lines().find_map(|line| Self::of_line(line, name));
-        Some(ACCOUNTS.into_iter().find_map(find).unwrap())
+        Some(
+            ACCOUNTS
+                .into_iter()
+                .find_map(|name| accounts.lines().find_map(|line| Self::of_line(line, name)))
+                .unwrap(),
+        )
     }
 
     fn of_line(line: &str, name: &str) -> Option<Self> {

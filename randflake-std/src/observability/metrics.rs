@@ -165,13 +165,15 @@ metrics! {
         gauge!("randflake_leases_held", "namespace" => namespace.to_owned()).set(held as f64);
     }
 
-    /// When the last lease expires, as Unix time: a time stays true until the next report. Zero when the handle is closed.
+    /// When the last lease expires, as Unix time: a time stays true until the next report. Zero
+    /// when the handle is closed.
     fn expires(namespace: &str, at: Duration) {
         gauge!("randflake_lease_expires_timestamp_seconds", "namespace" => namespace.to_owned())
             .set(at.as_secs_f64());
     }
 
-    /// End of the quarantine that the store last reported, as Unix time; zero once it has granted since.
+    /// End of the quarantine that the store last reported, as Unix time; zero once it has granted
+    /// since.
     fn quarantined(namespace: &str, until: Duration) {
         gauge!("randflake_quarantine_end_timestamp_seconds", "namespace" => namespace.to_owned())
             .set(until.as_secs_f64());
@@ -225,8 +227,8 @@ impl UsageTally {
 
         #[cold]
         fn refused(&self, error: GenerateError) {
-            // Only this is a lack of ids, which more node ids help against; the others show in leases
-            // and store failures.
+            // Only this is a lack of ids, which more node ids help against; the others show in
+            // leases and store failures.
             if let GenerateError::SequenceExhausted { .. } = error {
                 self.exhausted.fetch_add(1, Ordering::Relaxed);
             }

@@ -1,10 +1,11 @@
-//! Events and metrics of a handle, with the features `tracing` and `metrics`. Without these features nothing is
-//! compiled in. With both, and no subscriber or recorder installed, generating an id takes one more instruction.
+//! Events and metrics of a handle, with the features `tracing` and `metrics`. Without these
+//! features nothing is compiled in. With both, and no subscriber or recorder installed, generating
+//! an id takes one more instruction.
 //!
 //! # Events (feature `tracing`)
 //!
-//! All have the target `randflake_std` and the field `namespace`. Events of a store call are inside its span:
-//! `acquire`, `renew` or `release`, with the field `count`.
+//! All have the target `randflake_std` and the field `namespace`. Events of a store call are inside
+//! its span: `acquire`, `renew` or `release`, with the field `count`.
 //!
 //! | event                 | level | fields                                     |
 //! |-----------------------|-------|--------------------------------------------|
@@ -26,10 +27,11 @@
 //!
 //! # Metrics (feature `metrics`)
 //!
-//! All have the label `namespace`. The keeper's thread reports them to the installed recorder: when a handle is built,
-//! at each renewal, when an elastic handle takes or gives back node ids, and when it is closed; counters of ids and
-//! exhaustions each second, and later only while the store keeps the thread waiting. Every counter is there with 0 from the
-//! time a build begins, with each value of its other label, so that the first event is an increase.
+//! All have the label `namespace`. The keeper's thread reports them to the installed recorder: when
+//! a handle is built, at each renewal, when an elastic handle takes or gives back node ids, and
+//! when it is closed; counters of ids and exhaustions each second, and later only while the store
+//! keeps the thread waiting. Every counter is there with 0 from the time a build begins, with each
+//! value of its other label, so that the first event is an increase.
 //!
 //! | name                                | kind    | what                                                |
 //! |-------------------------------------|---------|-----------------------------------------------------|
@@ -49,7 +51,8 @@
 //! | `randflake_store_skew_seconds`      | gauge   | the store's clock minus this machine's              |
 //! | `randflake_occupancy_ratio`         | gauge   | set by [`occupancy`](crate::lease::occupancy()) alone |
 //!
-//! With this feature each call costs one more relaxed addition, whether it issues one id or a thousand.
+//! With this feature each call costs one more relaxed addition, whether it issues one id or a
+//! thousand.
 
 #[cfg(doc)]
 use crate::lease::Loss;

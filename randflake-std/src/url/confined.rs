@@ -10,14 +10,14 @@ use super::StoreUrl;
 use randflake_lease::{EngineError, StoreError};
 
 impl StoreUrl {
-    /// The same place, if nobody on the network can read what is sent there: its connection is encrypted, a Unix socket, or
-    /// to a loopback address. Names that lead to loopback addresses are replaced by these, so that no later answer of a name
-    /// server leads elsewhere.
+    /// The same place, if nobody on the network can read what is sent there: its connection is
+    /// encrypted, a Unix socket, or to a loopback address. Names that lead to loopback addresses
+    /// are replaced by these, so that no later answer of a name server leads elsewhere.
     ///
     /// # Errors
     ///
-    /// [`StoreError::FailedPrecondition`] where the connection would be plain and leave the machine; [`StoreError::Unavailable`] if a
-    /// name has no address.
+    /// [`StoreError::FailedPrecondition`] where the connection would be plain and leave the
+    /// machine; [`StoreError::Unavailable`] if a name has no address.
     pub fn confined(self) -> Result<Self, StoreError> {
         self.confined_by(|host| {
             // The same ones that a client would try.

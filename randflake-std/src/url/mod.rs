@@ -20,8 +20,8 @@ pub use self::open::{open, open_counter};
 
 /// A store's URL, parsed, as [`open`] takes it.
 ///
-/// It is shown, by `Debug` too, with scheme, hosts, ports and database or path: never with user, password or
-/// options.
+/// It is shown, by `Debug` too, with scheme, hosts, ports and database or path: never with user,
+/// password or options.
 ///
 /// ```
 /// use randflake_std::lease::StoreUrl;
@@ -41,8 +41,8 @@ pub struct StoreUrl {
 
 /// # Errors
 ///
-/// [`StoreError::Invalid`] says what is wrong, which options are allowed, and which form the URL must have. Of
-/// the URL it shows an unknown scheme, or the name of an unknown option.
+/// [`StoreError::Invalid`] says what is wrong, which options are allowed, and which form the URL
+/// must have. Of the URL it shows an unknown scheme, or the name of an unknown option.
 impl FromStr for StoreUrl {
     type Err = StoreError;
 
@@ -89,8 +89,10 @@ impl StoreUrl {
 
 fn is_scheme(scheme: &str) -> bool {
     // The characters of RFC 3986, section 3.1.
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    !scheme.is_empty() && scheme.chars().all(allowed)
+    !scheme.is_empty()
+        && scheme
+            .chars()
+            .all(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 impl Display for StoreUrl {

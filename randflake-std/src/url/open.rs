@@ -22,24 +22,26 @@ use super::engines::{self, forms};
 /// | `mysql://HOST/DATABASE`         | `MysqlStore`: MySQL or MariaDB        | `mysql`       |
 /// | `static:PATH?node=N`            | `StaticStore`: an assigned node id    |               |
 ///
-/// `N` is a number, `env` for the variable `RANDFLAKE_NODE_ID`, or `pod` for the ordinal of a pod in a
-/// Kubernetes `StatefulSet`: see [`NodeIdSource`](crate::lease::NodeIdSource).
+/// `N` is a number, `env` for the variable `RANDFLAKE_NODE_ID`, or `pod` for the ordinal of a pod
+/// in a Kubernetes `StatefulSet`: see [`NodeIdSource`](crate::lease::NodeIdSource).
 ///
-/// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
-/// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
+/// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before
+/// it, as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
 ///
 /// Percent signs in a path are not decoded.
 ///
-/// The other URLs may have a user and a password, `scheme://USER:PASSWORD@HOST:PORT`. In a password, write `@`, `:`,
-/// `/`, `?`, `#` and `%` as `%40`, `%3A`, `%2F`, `%3F`, `%23` and `%25`. An IPv6 address goes in brackets,
-/// `[2001:db8::10]:6379`, without a zone id. etcd and PostgreSQL take several hosts,
-/// `HOST1:PORT1,HOST2:PORT2`. For a Unix socket, use `redis+unix:///PATH?db=NUMBER` for Redis; for PostgreSQL, give its
-/// directory as the host, `postgres://%2Frun%2Fpostgresql/DATABASE`. No error, log or `Debug` text shows user or
-/// password: see [`StoreUrl`](crate::lease::StoreUrl).
+/// The other URLs may have a user and a password, `scheme://USER:PASSWORD@HOST:PORT`. In a
+/// password, write `@`, `:`, `/`, `?`, `#` and `%` as `%40`, `%3A`, `%2F`, `%3F`, `%23` and `%25`.
+/// An IPv6 address goes in brackets, `[2001:db8::10]:6379`, without a zone id. etcd and PostgreSQL
+/// take several hosts, `HOST1:PORT1,HOST2:PORT2`. For a Unix socket, use
+/// `redis+unix:///PATH?db=NUMBER` for Redis; for PostgreSQL, give its directory as the host,
+/// `postgres://%2Frun%2Fpostgresql/DATABASE`. No error, log or `Debug` text shows user or password:
+/// see [`StoreUrl`](crate::lease::StoreUrl).
 ///
-/// Other options than these are refused. `owner` names the role that created the schema, if it is not the URL's user.
-/// `application_name` is what the server shows of a connection (`randflake` unless set). `connect_timeout` is the
-/// longest time for each address in seconds; all of them share 3 s in any case. The next section describes the `ssl...` options.
+/// Other options than these are refused. `owner` names the role that created the schema, if it is
+/// not the URL's user. `application_name` is what the server shows of a connection (`randflake`
+/// unless set). `connect_timeout` is the longest time for each address in seconds; all of them
+/// share 3 s in any case. The next section describes the `ssl...` options.
 ///
 /// | option                             | URLs                                       |
 /// |------------------------------------|--------------------------------------------|
@@ -52,16 +54,17 @@ use super::engines::{self, forms};
 /// | `sslmode`                          | `postgres`, `postgresql`, `mysql`          |
 /// | `sslrootcert`, `sslcert`, `sslkey` | those, `redis`, `rediss`, `etcd`, `etcds`  |
 ///
-/// `max_ttl` is [`Namespace::with_max_ttl`], for programs whose URL is set from outside; where both are there and differ, it
-/// is refused. A counter has none.
+/// `max_ttl` is [`Namespace::with_max_ttl`], for programs whose URL is set from outside; where both
+/// are there and differ, it is refused. A counter has none.
 ///
 /// # Encryption
 ///
-/// `rediss://` and `etcds://` use TLS. PostgreSQL, MySQL and `MariaDB` use it with `?sslmode=verify-full` (`require`
-/// means the same here); without the option, or with `disable`, the connection is plain. `prefer`, `allow` and `verify-ca`
-/// are refused: they protect from nobody who can change what is sent. All of it needs the cargo feature
-/// `tls`. The server's certificate is always verified and must match the host of the URL. For all stores,
-/// the options have the names of PostgreSQL's own clients:
+/// `rediss://` and `etcds://` use TLS. PostgreSQL, MySQL and `MariaDB` use it with
+/// `?sslmode=verify-full` (`require` means the same here); without the option, or with `disable`,
+/// the connection is plain. `prefer`, `allow` and `verify-ca` are refused: they protect from nobody
+/// who can change what is sent. All of it needs the cargo feature `tls`. The server's certificate
+/// is always verified and must match the host of the URL. For all stores, the options have the
+/// names of PostgreSQL's own clients:
 ///
 /// | option             | file, as PEM                                                              |
 /// |--------------------|---------------------------------------------------------------------------|
@@ -69,9 +72,10 @@ use super::engines::{self, forms};
 /// | `sslcert=FILE`     | the certificate of this client, if the server asks for one                |
 /// | `sslkey=FILE`      | its private key                                                           |
 ///
-/// Without `sslrootcert`, the authorities of the operating system are trusted, or those in the file that the variable
-/// `SSL_CERT_FILE` names. With it, only its own are. PostgreSQL, MySQL and `MariaDB` stores read the files for each
-/// connection, so you can replace them while processes run; Redis and etcd stores read them when they are opened.
+/// Without `sslrootcert`, the authorities of the operating system are trusted, or those in the file
+/// that the variable `SSL_CERT_FILE` names. With it, only its own are. PostgreSQL, MySQL and
+/// `MariaDB` stores read the files for each connection, so you can replace them while processes
+/// run; Redis and etcd stores read them when they are opened.
 ///
 /// ```text
 /// rediss://:PASSWORD@redis.internal:6379/0?sslrootcert=/etc/orders/ca.pem
@@ -82,14 +86,15 @@ use super::engines::{self, forms};
 ///
 /// # Blocking
 ///
-/// It asks the server, and waits for the answer: see [how long](randflake_lease#how-long-calls-block).
-/// [`deferred`](crate::lease::deferred()) leaves that to the first acquire.
+/// It asks the server, and waits for the answer: see [how
+/// long](randflake_lease#how-long-calls-block). [`deferred`](crate::lease::deferred()) leaves that
+/// to the first acquire.
 ///
 /// # Errors
 ///
 /// - [`StoreError::Invalid`]: the URL has another form or other options;
-/// - [`StoreError::FailedPrecondition`]: this build lacks the store's feature, a certificate file cannot be used, or the server's
-///   certificate is not trusted or is for another host;
+/// - [`StoreError::FailedPrecondition`]: this build lacks the store's feature, a certificate file
+///   cannot be used, or the server's certificate is not trusted or is for another host;
 /// - those of the store.
 ///
 /// ```
@@ -116,8 +121,8 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> 
 ///
 /// # Errors
 ///
-/// As for [`lease::open`](super::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps no
-/// counters.
+/// As for [`lease::open`](super::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps
+/// no counters.
 pub fn open_counter(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     // Without `max_ttl`: a counter has no leases.
     let StoreUrl { location, .. } = url.parse()?;
@@ -131,11 +136,12 @@ pub fn open_counter(url: &str, namespace: &Namespace) -> Result<LeaseStore, Stor
     (engine.open)(&location, namespace)
 }
 
-/// The names of the namespaces in the store that a URL names; `None` if there is no store yet. Creates nothing: no file, no
-/// tables, no namespace.
+/// The names of the namespaces in the store that a URL names; `None` if there is no store yet.
+/// Creates nothing: no file, no tables, no namespace.
 ///
-/// A dropped namespace is not listed, and neither is a counter that no lease was granted beside. A Redis user needs the
-/// right `+scan`, and an etcd user read access to all keys that begin with `randflake/`.
+/// A dropped namespace is not listed, and neither is a counter that no lease was granted beside. A
+/// Redis user needs the right `+scan`, and an etcd user read access to all keys that begin with
+/// `randflake/`.
 ///
 /// # Errors
 ///
@@ -148,8 +154,8 @@ pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
     catalog::names(&mut *engine)
 }
 
-/// Namespaces of the store that a URL names, each with its stored terms. Leaves out those that cannot be read, and creates
-/// nothing.
+/// Namespaces of the store that a URL names, each with its stored terms. Leaves out those that
+/// cannot be read, and creates nothing.
 ///
 /// # Errors
 ///
@@ -160,8 +166,8 @@ pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
     Ok(all.transpose()?.flatten().unwrap_or_default())
 }
 
-/// The namespace of a name in the store that a URL names, as it is stored: [`open`](super::open) takes it. `None` if it is
-/// not there. Creates nothing.
+/// The namespace of a name in the store that a URL names, as it is stored: [`open`](super::open)
+/// takes it. `None` if it is not there. Creates nothing.
 ///
 /// ```
 /// use randflake_std::lease::{find, namespaces};
@@ -176,8 +182,8 @@ pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
 ///
 /// # Errors
 ///
-/// As for [`open`](super::open), of which [`StoreError::Terms`] does not occur; [`StoreError::Invalid`] for a name that no
-/// namespace may have.
+/// As for [`open`](super::open), of which [`StoreError::Terms`] does not occur;
+/// [`StoreError::Invalid`] for a name that no namespace may have.
 pub fn find(url: &str, name: &str) -> Result<Option<Namespace>, StoreError> {
     let Some(mut engine) = open_existing(url, name)? else {
         return Ok(None);
@@ -191,7 +197,8 @@ fn open_existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, Store
     (location.engine().open_existing)(&location, &catalog::any(name)?)
 }
 
-/// A URL without the option, and what the option says. No error shows any of it: it may be part of a password.
+/// A URL without the option, and what the option says. No error shows any of it: it may be part of
+/// a password.
 pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), StoreError> {
     // Taken out before the URL is parsed: it is of the namespace, and no scheme lists it.
     let (place, query) = url.split_once('?').unwrap_or((url, ""));

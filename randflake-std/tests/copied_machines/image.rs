@@ -1,4 +1,5 @@
-//! The image that an emulated machine boots: Debian's kernel, and an archive with its drivers and this very program.
+//! The image that an emulated machine boots: Debian's kernel, and an archive with its drivers and
+//! this very program.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -109,7 +110,8 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// In cpio's format "newc", as the kernel reads it: `Documentation/driver-api/early-userspace/buffer-format.rst`.
+/// In cpio's format "newc", as the kernel reads it:
+/// `Documentation/driver-api/early-userspace/buffer-format.rst`.
 #[derive(Default)]
 struct Archive {
     bytes: Vec<u8>,
@@ -140,7 +142,8 @@ impl Archive {
         let name = name.trim_start_matches('/');
         let size = u32::try_from(content.len()).unwrap();
         let name_size = u32::try_from(name.len() + 1).unwrap();
-        // Inode, mode, owner, group, links, time, size, device, device that it is, length of the name, checksum.
+        // Inode, mode, owner, group, links, time, size, device, device that it is, length of the
+        // name, checksum.
         let fields = [0, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name_size, 0];
         self.bytes.extend(b"070701");
         for field in fields {

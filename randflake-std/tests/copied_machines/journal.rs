@@ -25,8 +25,8 @@ pub(crate) enum Line {
 pub(crate) struct Journal(Vec<Line>);
 
 impl Journal {
-    /// The first line may be the end of one that began before the machine was saved, and the last one is cut short when
-    /// it is killed: both are left out.
+    /// The first line may be the end of one that began before the machine was saved, and the last
+    /// one is cut short when it is killed: both are left out.
     pub(crate) fn read(text: &str) -> Self {
         let whole = text
             .split_inclusive('\n')
@@ -67,12 +67,11 @@ impl Journal {
 
     /// What it wrote before it was without a lease, and after.
     fn split(&self, held: (u32, u64)) -> (&[Line], &[Line]) {
-        let is_loss = |line: &Line| match line {
+        let position = self.0.iter().position(|line: &Line| match line {
             Line::Lease { node_id, start, .. } => (*node_id, *start) != held,
             Line::Contested | Line::Over => true,
             Line::Id { .. } => false,
-        };
-        let position = self.0.iter().position(is_loss);
+        });
         self.0.split_at(position.unwrap_or(self.0.len()))
     }
 
@@ -134,9 +133,9 @@ impl Display for Figures {
     }
 }
 
-/// Compares two copies of a machine that wrote `original` and held a lease when it was saved. Fails if an id that either
-/// has issued after it lost that lease was issued by anybody else, or if one that was told that the lease is contested
-/// went on with it.
+/// Compares two copies of a machine that wrote `original` and held a lease when it was saved. Fails
+/// if an id that either has issued after it lost that lease was issued by anybody else, or if one
+/// that was told that the lease is contested went on with it.
 pub(crate) fn compare(
     original: &Journal,
     held: (u32, u64),
@@ -157,8 +156,11 @@ pub(crate) fn compare(
         if let Some(id) = ids(after).find(|id| other.contains(id)) {
             return Err(format!("{id} was issued by both, after the lease was lost"));
         }
-        let goes_on = |line: &Line| matches!(line, Line::Id { node_id, .. } if *node_id == held.0);
-        if copy.has(Line::Contested) && after.iter().any(goes_on) {
+        if copy.has(Line::Contested)
+            && after
+                .iter()
+                .any(|line: &Line| matches!(line, Line::Id { node_id, .. } if *node_id == held.0))
+        {
             return Err("one went on with a lease that is contested".to_owned());
         }
     }

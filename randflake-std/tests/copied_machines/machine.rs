@@ -41,14 +41,16 @@ impl Machine {
     }
 
     fn start(image: &Image, folder: PathBuf, options: &[&str]) -> Self {
-        // No timer that the kernel would compare with another first: on a busy machine that comparison is wrong.
+        // No timer that the kernel would compare with another first: on a busy machine that
+        // comparison is wrong.
         let timers = "no_timer_check nolapic_timer clocksource=hpet";
         let parameters = format!("quiet panic=-1 console=ttyS0 {timers}");
         let parameters = format!("{parameters} {}", image.parameters);
         let mut command = Command::new(program(EMULATOR));
         fs::create_dir(&folder).unwrap();
         command
-            // An emulated processor is the same everywhere, and there where this machine is emulated too.
+            // An emulated processor is the same everywhere, and there where this machine is
+            // emulated too.
             .args(["-M", "pc,accel=tcg", "-m", "256", "-display", "none"])
             .args(["-nodefaults", "-no-user-config", "-no-reboot"])
             .args(["-netdev", "user,id=net"])
@@ -119,8 +121,10 @@ impl Machine {
     fn said(&self) -> String {
         let texts = ["console", "monitor", "journal"].map(|name| {
             let text = self.read(name);
-            let lines = text.lines().filter(|line| !line.starts_with("id "));
-            let lines: Vec<_> = lines.collect();
+            let lines: Vec<_> = text
+                .lines()
+                .filter(|line| !line.starts_with("id "))
+                .collect();
             lines[lines.len().saturating_sub(30)..].join("\n")
         });
         texts.join("\n")
@@ -139,7 +143,8 @@ impl Drop for Machine {
     }
 }
 
-/// Where a process of this machine writes, which stands for the emulated one in the short form of the test.
+/// Where a process of this machine writes, which stands for the emulated one in the short form of
+/// the test.
 const JOURNAL: &str = "COPIES_JOURNAL";
 
 /// Words of the kernel's command line, which it hands on in the environment.

@@ -1,4 +1,5 @@
-//! A machine that holds a lease is saved once and resumed twice, side by side: what both issue, and when that ends.
+//! A machine that holds a lease is saved once and resumed twice, side by side: what both issue, and
+//! when that ends.
 //!
 //! The program is also the machine's only process, which is why it has its own `main`.
 

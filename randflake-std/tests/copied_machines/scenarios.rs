@@ -161,8 +161,8 @@ pub(crate) fn after_the_lease_has_expired() {
     assert!(sent_one_token, "the two were no copies, {TRIES} times");
 }
 
-/// Whether both have sent one token. On a busy machine a copy's kernel may have got a new start for its random numbers
-/// before it was asked for one.
+/// Whether both have sent one token. On a busy machine a copy's kernel may have got a new start for
+/// its random numbers before it was asked for one.
 fn acquire_after_the_lease_has_expired() -> bool {
     let mut saved = Saved::with(Duration::from_secs(6), Clock::IsSet);
     let held = saved.lease();
@@ -185,7 +185,8 @@ fn acquire_after_the_lease_has_expired() -> bool {
     first.grant.token == second.grant.token
 }
 
-/// Nobody sets the clocks of the copies: the store answers neither, and both go on until the lease ends by these clocks.
+/// Nobody sets the clocks of the copies: the store answers neither, and both go on until the lease
+/// ends by these clocks.
 pub(crate) fn with_clocks_that_are_late() {
     let mut saved = Saved::with(Duration::from_secs(6), Clock::IsLeft);
     thread::sleep(MAX_SKEW + Duration::from_secs(2));

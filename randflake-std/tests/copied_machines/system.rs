@@ -47,8 +47,8 @@ pub(crate) fn set_clock() {
     }
 }
 
-/// Gives the kernel's random numbers a new start, so that the next ones are those of any copy too. A kernel does so by
-/// itself once a minute, but every few seconds in its first two minutes.
+/// Gives the kernel's random numbers a new start, so that the next ones are those of any copy too.
+/// A kernel does so by itself once a minute, but every few seconds in its first two minutes.
 pub(crate) fn reseed() {
     const RNDRESEEDCRNG: libc::Ioctl = 0x5207;
 

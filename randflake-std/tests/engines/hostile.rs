@@ -12,7 +12,8 @@ use randflake_lease::testkit::leases::eight;
 /// What a client may read of one reply, and what is on its way to it then.
 const MOST: u64 = (64 + 32) << 20;
 
-/// A server of one connection: begins a reply and goes on with it, for as long as the client reads. Returns how much it sent.
+/// A server of one connection: begins a reply and goes on with it, for as long as the client reads.
+/// Returns how much it sent.
 fn endless(
     begin: impl FnOnce(&mut TcpStream) -> io::Result<()> + Send + 'static,
 ) -> (u16, JoinHandle<u64>) {

@@ -1,4 +1,5 @@
-//! Connections that end while nothing is asked, because a server or something before it limits how long they may be idle.
+//! Connections that end while nothing is asked, because a server or something before it limits how
+//! long they may be idle.
 
 use core::time::Duration;
 use std::thread;

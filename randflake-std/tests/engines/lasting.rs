@@ -1,5 +1,5 @@
-//! Mistakes that no waiting mends: in the URL, the server's settings, or a user's rights. Each is refused as such at the
-//! first try, with what to change. Outages beside them stay outages.
+//! Mistakes that no waiting mends: in the URL, the server's settings, or a user's rights. Each is
+//! refused as such at the first try, with what to change. Outages beside them stay outages.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -31,19 +31,21 @@ fn start(url: &str) -> Result<LeaseStore, StoreError> {
     Ok(store)
 }
 
-/// Tries each line of a table: a name, a URL, and the words of a lasting mistake, apart by commas; an outage has none. Names in
-/// angle brackets stand for addresses.
+/// Tries each line of a table: a name, a URL, and the words of a lasting mistake, apart by commas;
+/// an outage has none. Names in angle brackets stand for addresses.
 #[track_caller]
 fn are_told(addresses: &[(&str, u16)], table: &str) {
     let mut wrong = Vec::new();
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let mut columns = line.split('|').map(str::trim);
         let [mistake, url, words] = [(); 3].map(|()| columns.next().unwrap());
-        let at = |url: String, (name, port): &(&str, u16)| {
-            url.replace(&format!("<{name}>"), &format!("127.0.0.1:{port}"))
-                .replace(&format!("<TLS {name}>"), &format!("{HOST}:{port}"))
-        };
-        let url = addresses.iter().fold(url.to_owned(), at);
+        let url =
+            addresses
+                .iter()
+                .fold(url.to_owned(), |url: String, (name, port): &(&str, u16)| {
+                    url.replace(&format!("<{name}>"), &format!("127.0.0.1:{port}"))
+                        .replace(&format!("<TLS {name}>"), &format!("{HOST}:{port}"))
+                });
         let begun = Instant::now();
         let told = start(&url);
         let is_lasting = matches!(told, Err(StoreError::FailedPrecondition(_)));

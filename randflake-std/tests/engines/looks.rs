@@ -1,5 +1,5 @@
-//! Holders that look at their store between renewals, on real servers: what is taken back under them is noticed by a
-//! look, and not by the renewal that is due much later.
+//! Holders that look at their store between renewals, on real servers: what is taken back under
+//! them is noticed by a look, and not by the renewal that is due much later.
 
 use core::time::Duration;
 use std::fs;
@@ -76,7 +76,8 @@ impl Holder {
         calls.iter().filter(|call| **call == Call::Look).count()
     }
 
-    /// Waits until it knows that its lease is lost, which a look has told it, and no renewal that was due.
+    /// Waits until it knows that its lease is lost, which a look has told it, and no renewal that
+    /// was due.
     fn stops_after_a_look(&self) {
         self.wait_for(|holder| holder.handle.lease().losses.forgotten > 0);
         assert!(self.handle.generate().is_err());

@@ -1,5 +1,5 @@
-//! All tests of the library on engines' servers, as one program: an engine is started once for the tests that share it,
-//! and most of them wait.
+//! All tests of the library on engines' servers, as one program: an engine is started once for the
+//! tests that share it, and most of them wait.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]

@@ -1,4 +1,5 @@
-//! The servers that other tests run against start, fall, come back and go away as those tests need it.
+//! The servers that other tests run against start, fall, come back and go away as those tests need
+//! it.
 
 #![cfg(unix)]
 

@@ -1,7 +1,7 @@
 //! System calls that fail on demand, for tests of what reaches a disk.
 //!
-//! `write` and its like of this program stand before those of the C library, for the standard library
-//! and linked C code alike, and fail in the thread that asked for it.
+//! `write` and its like of this program stand before those of the C library, for the standard
+//! library and linked C code alike, and fail in the thread that asked for it.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![expect(unsafe_code, reason = "these functions are the C library's")]

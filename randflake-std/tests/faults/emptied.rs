@@ -1,4 +1,5 @@
-//! A server comes back without its data, while holders of before issue: as a container without its volume does.
+//! A server comes back without its data, while holders of before issue: as a container without its
+//! volume does.
 
 use core::time::Duration;
 use std::thread;

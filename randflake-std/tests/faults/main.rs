@@ -1,6 +1,6 @@
 //! Faults of a fleet on the servers that people run: holders are killed and suspended, engines fall
-//! and come back, networks fail, clocks jump. Processes issue as fast as they can meanwhile, every id
-//! is collected, and none may repeat.
+//! and come back, networks fail, clocks jump. Processes issue as fast as they can meanwhile, every
+//! id is collected, and none may repeat.
 //!
 //! The program starts itself again as the processes that issue, which is why it has its own `main`.
 

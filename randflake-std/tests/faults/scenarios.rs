@@ -188,8 +188,8 @@ fn the_network_fails(engine: &mut dyn ServerEngine) {
     fleet.finish(running.into_iter().chain(late).collect());
 }
 
-/// Copies of a process, restored from one image, have one name and one token, and ask at once. Never do two of them
-/// have one lease.
+/// Copies of a process, restored from one image, have one name and one token, and ask at once.
+/// Never do two of them have one lease.
 fn two_have_one_token(engine: &mut dyn ServerEngine) {
     const COPIES: usize = 4;
     let url = engine.url();
@@ -223,16 +223,23 @@ fn two_have_one_token(engine: &mut dyn ServerEngine) {
         });
         assert!(!grants.is_empty());
         for (at, grant) in grants.iter().enumerate() {
-            let overlaps = |other: &&Grant| {
-                other.node_id == grant.node_id && other.start < grant.end && grant.start < other.end
-            };
-            assert_eq!(grants[at + 1..].iter().find(overlaps), None, "{grant:?}");
+            assert_eq!(
+                grants[at + 1..].iter().find(|other: &&Grant| {
+                    other.node_id == grant.node_id
+                        && other.start < grant.end
+                        && grant.start < other.end
+                }),
+                None,
+                "{grant:?}"
+            );
         }
-        let unused = grants.iter().map(|grant| Grant {
-            end: grant.start,
-            ..*grant
-        });
-        let unused: Vec<_> = unused.collect();
+        let unused: Vec<_> = grants
+            .iter()
+            .map(|grant| Grant {
+                end: grant.start,
+                ..*grant
+            })
+            .collect();
         patiently(|| lease::open(&url, &namespace("copies"))?.release(&unused));
     }
 }
@@ -278,8 +285,11 @@ fn the_store_goes_away(engine: &mut dyn ServerEngine) {
     let url = engine.url_at(proxy.port);
     begin(&url, "away");
     let store = patiently(|| lease::open(&url, &namespace("away")));
-    let handle = Builder::new(Few, Plain, store).ttl(TTL).wait(PATIENCE);
-    let handle = handle.build().unwrap();
+    let handle = Builder::new(Few, Plain, store)
+        .ttl(TTL)
+        .wait(PATIENCE)
+        .build()
+        .unwrap();
     handle.generate_wait(PATIENCE).unwrap();
 
     proxy.set(Network::Cut);
@@ -313,7 +323,8 @@ fn the_store_goes_away(engine: &mut dyn ServerEngine) {
     has_closed(&handle.close());
 }
 
-/// A clock of the engine jumps: nothing is leased while it is wrong, and all goes on when it is right again.
+/// A clock of the engine jumps: nothing is leased while it is wrong, and all goes on when it is
+/// right again.
 pub(crate) fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn ServerEngine>) {
     const HOUR_MS: i64 = 3_600_000;
     let folder = tempfile::tempdir().unwrap();
@@ -338,12 +349,14 @@ pub(crate) fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn Serv
 /// As a service would write it that starts beside its engine.
 fn builder(url: &str) -> Builder<Few> {
     let url = url.to_owned();
-    let open = move |namespace: &_| lease::open(&url, namespace);
-    let store = lease::deferred(&namespace("late"), open);
+    let store = lease::deferred(&namespace("late"), move |namespace: &_| {
+        lease::open(&url, namespace)
+    });
     Builder::new(Few, Plain, store).ttl(TTL).wait(PATIENCE)
 }
 
-/// Ends the time without grants that a server begins with: one that is new, and one that was started again.
+/// Ends the time without grants that a server begins with: one that is new, and one that was
+/// started again.
 fn grant_at_once(url: &str) {
     patiently(|| {
         lease::open(url, &namespace("late"))?

@@ -243,13 +243,16 @@ fn issued_in_the_last_second(
     let until_second = Duration::from_nanos(now().subsec_nanos().into());
     thread::sleep(SECOND.saturating_sub(until_second));
     let issued = thread::scope(|scope| {
-        let stopping = || {
-            let ids: Vec<Id> = (0..40).filter_map(|_| handle.generate().ok()).collect();
-            stopped.wait();
-            go_on.wait();
-            ids
-        };
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(stopping)).collect();
+        let threads: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let ids: Vec<Id> = (0..40).filter_map(|_| handle.generate().ok()).collect();
+                    stopped.wait();
+                    go_on.wait();
+                    ids
+                })
+            })
+            .collect();
         stopped.wait();
         let rest: Vec<Id> = core::iter::from_fn(|| handle.generate().ok()).collect();
         go_on.wait();

@@ -1,4 +1,5 @@
-//! Fixtures: layouts whose bounds a test reaches, and a clock that hangs, with all calls of its store.
+//! Fixtures: layouts whose bounds a test reaches, and a clock that hangs, with all calls of its
+//! store.
 
 use core::time::Duration;
 use std::sync::{Condvar, Mutex};

@@ -1,5 +1,5 @@
-//! Handles and segments whose store's file is deleted under them: a look each second stops them. With
-//! the usual TTL the next renewal would be too late.
+//! Handles and segments whose store's file is deleted under them: a look each second stops them.
+//! With the usual TTL the next renewal would be too late.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -56,8 +56,10 @@ fn a_handle_stops_when_its_file_is_gone() {
         let folder = TempDir::new().unwrap();
         let mut store = open(folder.path());
         store.administration().end_quarantine().unwrap();
-        let handle = Builder::new(Randflake, Plain, store).wait(PATIENCE);
-        let handle = handle.build().unwrap();
+        let handle = Builder::new(Randflake, Plain, store)
+            .wait(PATIENCE)
+            .build()
+            .unwrap();
         delete_all(folder.path());
         ends(|| handle.generate_wait(Duration::from_secs(2)).ok());
         let Health::NotReady { error: Some(error) } = handle.health() else {

@@ -91,8 +91,9 @@ fn an_address_that_drops_does_not_hide_the_next_one() {
     let dead = TcpListener::bind((DEAD, server.port())).unwrap();
     let address = dead.local_addr().unwrap();
     // Once its queue is full, packets of further ones are dropped.
-    let connect = |_| TcpStream::connect_timeout(&address, QUICK).ok();
-    let _queue: Vec<_> = (0..512).map_while(connect).collect();
+    let _queue: Vec<_> = (0..512)
+        .map_while(|_| TcpStream::connect_timeout(&address, QUICK).ok())
+        .collect();
     let mut store = open(&ServerEngine::url(&server).replace("127.0.0.1", NAME)).unwrap();
     store.administration().end_quarantine().unwrap();
     acquire(&mut store, Token::random().unwrap(), "holder", LONG).unwrap();

@@ -22,8 +22,8 @@ impl SharedLedger {
         self.ledger.lock().unwrap()
     }
 
-    /// Notes an answer, unless it came after the power was cut. The client goes on when the pause that this
-    /// answer may begin is over.
+    /// Notes an answer, unless it came after the power was cut. The client goes on when the pause
+    /// that this answer may begin is over.
     pub(crate) fn answer(&self, note: impl FnOnce(&mut Ledger)) {
         let mut ledger = self.lock();
         if ledger.is_cut {
@@ -35,7 +35,8 @@ impl SharedLedger {
         drop(paused.unwrap());
     }
 
-    /// Waits for some more answers. Does something before the client that has got the last of them goes on.
+    /// Waits for some more answers. Does something before the client that has got the last of them
+    /// goes on.
     pub(crate) fn after(&self, answers: usize, act: impl FnOnce(&mut Ledger)) {
         let mut ledger = self.lock();
         ledger.pause_at = Some(ledger.answers + answers);
@@ -87,7 +88,8 @@ impl Ledger {
         self.note(Grant { end, ..*grant }, false);
     }
 
-    /// A holder asks for it, and uses nothing from `end` on. Until that is answered, its end is either.
+    /// A holder asks for it, and uses nothing from `end` on. Until that is answered, its end is
+    /// either.
     pub(crate) fn releases(&mut self, grant: &Grant) {
         self.referee.released(grant);
         self.answered.remove(&grant.node_id);

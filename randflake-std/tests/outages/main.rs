@@ -1,5 +1,5 @@
-//! Power, networks and sessions fail under the servers that people run. Clients acquire, renew and release meanwhile;
-//! what they are answered is kept, and no tick is granted twice.
+//! Power, networks and sessions fail under the servers that people run. Clients acquire, renew and
+//! release meanwhile; what they are answered is kept, and no tick is granted twice.
 //!
 //! It needs root on Linux: it cuts the power of disks, and networks of its own.
 

@@ -1,4 +1,5 @@
-//! Members of an etcd cluster on machines of their own, whose links are cut: silently, as cables are.
+//! Members of an etcd cluster on machines of their own, whose links are cut: silently, as cables
+//! are.
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 use core::time::Duration;

@@ -1,5 +1,6 @@
-//! The power is cut right after an answer: what was answered is kept, by the settings that each store asks
-//! for. Where a setting is wrong behind the store's back, leases are lost, so this test can see it.
+//! The power is cut right after an answer: what was answered is kept, by the settings that each
+//! store asks for. Where a setting is wrong behind the store's back, leases are lost, so this test
+//! can see it.
 
 use core::time::Duration;
 use std::path::Path;
@@ -124,8 +125,8 @@ impl<E: ServerEngine> Drop for Machine<E> {
     }
 }
 
-/// A machine without power runs none of a server's processes. Those of PostgreSQL may wait for one another for
-/// ever when one of them could not write.
+/// A machine without power runs none of a server's processes. Those of PostgreSQL may wait for one
+/// another for ever when one of them could not write.
 fn end_all_in(folder: &Path) {
     loop {
         let processes = working_in(folder);
@@ -149,8 +150,9 @@ fn keeps_all<E: ServerEngine>(engine: E, ready: fn(&E)) {
     machine.work();
 }
 
-/// `InnoDB` shows a row when its log is still on the way to the disk. A client whose answer was lost asks again, through another
-/// server, and the power is cut: a renewal that it was told of is there afterwards.
+/// `InnoDB` shows a row when its log is still on the way to the disk. A client whose answer was
+/// lost asks again, through another server, and the power is cut: a renewal that it was told of is
+/// there afterwards.
 fn shown_and_not_kept_by_mariadb() {
     let mut machine = Machine::new(with_database(MariadbServer::start()), |_| {});
     let url = machine.engine.url("ids");
@@ -183,8 +185,8 @@ fn shown_and_not_kept_by_mariadb() {
     }
 }
 
-/// As the store's documentation has it: a crash loses leases then, which is noticed. (PostgreSQL and MariaDB are refused
-/// as soon as they sync no more, so with them there is no loss to see.)
+/// As the store's documentation has it: a crash loses leases then, which is noticed. (PostgreSQL
+/// and MariaDB are refused as soon as they sync no more, so with them there is no loss to see.)
 fn not_synced_by_redis() {
     let mut machine = Machine::new(RedisServer::start(), end_quarantine);
     // What the server does by itself, once a second or so, may sync it.

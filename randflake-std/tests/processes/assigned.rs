@@ -1,5 +1,5 @@
-//! The life of a pod of a `StatefulSet`: killed over and over, moved, its volume lost, or restored from a copy. One process
-//! at a time has the node id.
+//! The life of a pod of a `StatefulSet`: killed over and over, moved, its volume lost, or restored
+//! from a copy. One process at a time has the node id.
 
 use core::time::Duration;
 use std::fs;
@@ -17,7 +17,8 @@ const NODE: u32 = 7;
 const PAUSE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(60);
 const NAMESPACE: &str = "assigned";
-/// The longest TTL and twice the skew, in whole ticks: how long a file waits that is new, or not the one that it was.
+/// The longest TTL and twice the skew, in whole ticks: how long a file waits that is new, or not
+/// the one that it was.
 const QUARANTINE: Duration = Duration::from_secs(23);
 /// What a busy machine may add.
 const SLACK: Duration = Duration::from_secs(10);

@@ -1,5 +1,5 @@
-//! Processes that take node ids from each other and give them back; one is killed, and one is suspended for longer than
-//! its leases.
+//! Processes that take node ids from each other and give them back; one is killed, and one is
+//! suspended for longer than its leases.
 
 use core::time::Duration;
 use std::path::PathBuf;

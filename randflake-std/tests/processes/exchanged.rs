@@ -1,5 +1,6 @@
-//! Files of a store that are deleted, moved, overwritten and mounted over while processes have leases from them. The TTL
-//! is the usual one: a holder that noticed only at its next renewal would issue for 20 s beside another one.
+//! Files of a store that are deleted, moved, overwritten and mounted over while processes have
+//! leases from them. The TTL is the usual one: a holder that noticed only at its next renewal would
+//! issue for 20 s beside another one.
 
 use core::time::Duration;
 use std::fs;
@@ -131,7 +132,8 @@ fn moved_away_and_back() -> Result<(), Failed> {
     fs::rename(&state, place.path("away"))?;
     place.wait_until_stopped(0);
     fs::create_dir(&state)?;
-    // Whether it is granted a lease depends on when the first one finds this store in the place of its own.
+    // Whether it is granted a lease depends on when the first one finds this store in the place of
+    // its own.
     place.start();
     thread::sleep(QUIET);
     fs::rename(&state, place.path("second"))?;

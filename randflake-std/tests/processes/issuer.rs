@@ -15,8 +15,8 @@ use randflake_std::{Builder, Health, Layout, Plain};
 
 pub(crate) const TTL: Duration = Duration::from_secs(3);
 
-/// So few node ids that those of others come into use again within a test, and so few sequences that each tick is
-/// used up without a processor of one's own.
+/// So few node ids that those of others come into use again within a test, and so few sequences
+/// that each tick is used up without a processor of one's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Few;
 

@@ -19,8 +19,8 @@ pub(crate) fn redis() {
     a_child_has_a_connection_of_its_own(&server.url());
 }
 
-/// A child that ends, or drops its parent's store, does not end its parent's lock on the directory, and one that goes on
-/// does not keep it.
+/// A child that ends, or drops its parent's store, does not end its parent's lock on the directory,
+/// and one that goes on does not keep it.
 pub(crate) fn sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("leases.db").display());
@@ -43,8 +43,10 @@ pub(crate) fn sqlite() {
     assert!(in_child(|| store.take().is_some()));
     assert!(in_child(|| store.as_mut().unwrap().list().is_ok()));
     delete_all();
-    let is_quarantined = || matches!(granted(), Err(StoreError::Quarantined { .. }));
-    assert!(in_child(is_quarantined));
+    assert!(in_child(|| matches!(
+        granted(),
+        Err(StoreError::Quarantined { .. })
+    )));
 
     beside_a_child(|| {
         drop(store);

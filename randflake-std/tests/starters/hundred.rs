@@ -1,5 +1,5 @@
-//! A hundred processes begin at once on a server that is new: one of them makes what is missing, none
-//! fails, and no two are granted the same.
+//! A hundred processes begin at once on a server that is new: one of them makes what is missing,
+//! none fails, and no two are granted the same.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -114,7 +114,8 @@ pub(crate) fn redis() {
     assert!(namespaces.starts_with("*2\r\n"), "{namespaces}");
 }
 
-/// Nobody declares it new: the first one makes it, beside others that are about to, and it grants soon.
+/// Nobody declares it new: the first one makes it, beside others that are about to, and it grants
+/// soon.
 pub(crate) fn sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("leases.db").display());

@@ -1,4 +1,5 @@
-//! Processes that begin on real servers, and on a file: a hundred at once where nothing is made yet, and forked ones.
+//! Processes that begin on real servers, and on a file: a hundred at once where nothing is made
+//! yet, and forked ones.
 //!
 //! The program starts itself again as these processes, which is why it has its own `main`.
 

@@ -11,8 +11,8 @@ pub(crate) struct Arrival {
     pub(crate) name: String,
     /// Rows a second of each node.
     pub(crate) rates: Vec<u32>,
-    /// A row is inserted at a random time within this many microseconds after its id was made; 0 inserts in the order of
-    /// the ids' times.
+    /// A row is inserted at a random time within this many microseconds after its id was made; 0
+    /// inserts in the order of the ids' times.
     pub(crate) delay_us: u64,
     /// Whether the times of a node's rows are random (Poisson), not regular.
     pub(crate) is_random: bool,

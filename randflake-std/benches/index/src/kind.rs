@@ -94,7 +94,8 @@ impl Ids {
             }
             Kind::UuidV7 => write!(out, "{}", self.uuid_v7(row)),
             Kind::Ulid => {
-                // The same bits as of a UUIDv7, and four or two more random ones in place of version and variant.
+                // The same bits as of a UUIDv7, and four or two more random ones in place of
+                // version and variant.
                 let [high, low] = [self.random.number(), self.random.number()];
                 let time = (UNIX_BEGIN_MS + row.us / 1_000) << 16;
                 write_ulid(out, u128::from(time | high >> 48) << 64 | u128::from(low));

@@ -1,13 +1,14 @@
-//! Cost of kinds of ids as primary keys: rows with each are inserted into tables of PostgreSQL and MariaDB, until they
-//! are on disk.
+//! Cost of kinds of ids as primary keys: rows with each are inserted into tables of PostgreSQL and
+//! MariaDB, until they are on disk.
 //!
-//! `cargo xtask bench index` runs it. Rows arrive in two ways: in the order of their ids, and as from a fleet, whose nodes
-//! have different rates and whose rows are inserted in random order within some milliseconds. The recipes take turns, a
-//! tenth of the rows each, in another order each round, so that a machine that is busy for a while is so for all. Times
-//! are compared by the median over the rounds of the ratio to a sequence.
+//! `cargo xtask bench index` runs it. Rows arrive in two ways: in the order of their ids, and as
+//! from a fleet, whose nodes have different rates and whose rows are inserted in random order
+//! within some milliseconds. The recipes take turns, a tenth of the rows each, in another order
+//! each round, so that a machine that is busy for a while is so for all. Times are compared by the
+//! median over the rounds of the ratio to a sequence.
 //!
-//! The folder of PostgreSQL's programs is in `RANDFLAKE_POSTGRES`, MariaDB's programs in `RANDFLAKE_MARIADBD` and
-//! `RANDFLAKE_MARIADB_INSTALL_DB`.
+//! The folder of PostgreSQL's programs is in `RANDFLAKE_POSTGRES`, MariaDB's programs in
+//! `RANDFLAKE_MARIADBD` and `RANDFLAKE_MARIADB_INSTALL_DB`.
 
 #![expect(
     clippy::cast_precision_loss,

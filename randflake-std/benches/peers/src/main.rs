@@ -1,5 +1,5 @@
-//! Ids of this project beside those of other crates, measured in one process: see `cargo xtask bench
-//! peers`.
+//! Ids of this project beside those of other crates, measured in one process: see `cargo xtask
+//! bench peers`.
 
 mod chart;
 mod groups;

@@ -106,8 +106,8 @@ pub(crate) enum Bound {
     Exhaustion,
 }
 
-/// Measures every case in each round, forwards and backwards in turn. Without rounds each is run once, with the fewest ids:
-/// then figures mean nothing, and all is seen to work.
+/// Measures every case in each round, forwards and backwards in turn. Without rounds each is run
+/// once, with the fewest ids: then figures mean nothing, and all is seen to work.
 pub(crate) fn measure(mut cases: Vec<Case>, rounds: usize) -> Vec<Figure> {
     let ids: Vec<u64> = if rounds == 0 {
         cases.iter().map(|case| case.unit).collect()
@@ -176,15 +176,16 @@ pub(crate) fn time_fresh<G, T>(
     let mut left = count;
     while left > 0 {
         let mut generator = fresh();
-        // Told anew for each call, so that nothing of it nor of its clock is kept in registers over the calls.
+        // Told anew for each call, so that nothing of it nor of its clock is kept in registers over
+        // the calls.
         total += time(left.min(chunk), || call(black_box(&mut generator)));
         left = left.saturating_sub(chunk);
     }
     total
 }
 
-/// The time of `count` calls in bursts, each at the beginning of a tick and too short to exhaust it:
-/// what an id costs where the layout has few.
+/// The time of `count` calls in bursts, each at the beginning of a tick and too short to exhaust
+/// it: what an id costs where the layout has few.
 pub(crate) fn time_bursts<T>(
     count: u64,
     burst: u64,

@@ -1,5 +1,5 @@
-//! The README's table: ours by the best of the others, of each machine that has a record. Ratios travel from one
-//! machine to another, nanoseconds do not.
+//! The README's table: ours by the best of the others, of each machine that has a record. Ratios
+//! travel from one machine to another, nanoseconds do not.
 
 use std::error::Error;
 use std::fmt::Write as _;

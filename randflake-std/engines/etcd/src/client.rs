@@ -28,8 +28,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A request has this part of the TTL, so that a renewal can be repeated with another member.
 const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
-/// A connection that was idle for this long is not used again: it may have ended without a sign, and a renewal that fails
-/// because of it would count as an outage.
+/// A connection that was idle for this long is not used again: it may have ended without a sign,
+/// and a renewal that fails because of it would count as an outage.
 const IDLE: Duration = Duration::from_secs(1);
 /// A token that lasts for a second may have expired once it is there.
 const LOGINS: usize = 3;
@@ -87,12 +87,15 @@ impl EtcdClient {
             Some(files) => ("https", tls::encrypted(config, &files)?),
             None => ("http", config),
         };
-        let user = location.user.clone().zip(location.password.clone());
-        let user = user.map(|(name, password)| User {
-            name,
-            password,
-            token: None,
-        });
+        let user = location
+            .user
+            .clone()
+            .zip(location.password.clone())
+            .map(|(name, password)| User {
+                name,
+                password,
+                token: None,
+            });
         Ok(Self {
             agent: config.build().into(),
             scheme,
@@ -202,8 +205,8 @@ impl EtcdClient {
         let date = response
             .headers()
             .get("date")
-            .and_then(|date| date.to_str().ok());
-        let date = date.map(str::to_owned);
+            .and_then(|date| date.to_str().ok())
+            .map(str::to_owned);
         let text = response
             .body_mut()
             .with_config()
@@ -219,7 +222,8 @@ impl EtcdClient {
             return Err(refusal(&answer));
         }
         self.expected.clear();
-        // Only from members that were able to answer: a proxy in front of them has a clock of its own.
+        // Only from members that were able to answer: a proxy in front of them has a clock of its
+        // own.
         self.clock.saw(date.as_deref());
         Ok(answer)
     }
@@ -307,7 +311,8 @@ fn is_of_a_gateway(answer: &Value) -> bool {
 
 /// What an error of the gateway means.
 fn refusal(answer: &Value) -> MemberRefusal {
-    /// gRPC's codes for a wrong argument, a missing permission, a failed precondition and an unknown method.
+    /// gRPC's codes for a wrong argument, a missing permission, a failed precondition and an
+    /// unknown method.
     const LASTING: [u64; 4] = [3, 7, 9, 12];
     let code = answer.get("code").and_then(Value::as_u64).unwrap_or(0);
     let message = ["message", "error"]

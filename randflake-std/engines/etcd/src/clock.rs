@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::time::{Instant, UNIX_EPOCH};
 
-/// A date has whole seconds. What replies have shown so far, carried on by the monotonic clock here, comes within a
-/// reply's time of the member's clock after the first second. When another member answers, it goes on as long as it is
-/// within the second of that one's date.
+/// A date has whole seconds. What replies have shown so far, carried on by the monotonic clock
+/// here, comes within a reply's time of the member's clock after the first second. When another
+/// member answers, it goes on as long as it is within the second of that one's date.
 #[derive(Debug, Default)]
 pub(crate) struct MemberClock {
     /// The member's time at an instant: at least this.

@@ -18,13 +18,14 @@ pub(crate) fn counted(fingerprint: &str) -> Option<String> {
     Some(setbacks.to_owned()).filter(|count| count != "0")
 }
 
-/// The latest revision of a cluster that this process has seen. Revisions only grow: a lower one is an older state of the
-/// cluster, or another cluster.
+/// The latest revision of a cluster that this process has seen. Revisions only grow: a lower one is
+/// an older state of the cluster, or another cluster.
 #[derive(Debug, Default)]
 pub(crate) struct SeenRevision(u64);
 
 impl SeenRevision {
-    /// Notes that the cluster has answered; `false` if it was set back, which is to be counted first.
+    /// Notes that the cluster has answered; `false` if it was set back, which is to be counted
+    /// first.
     pub(crate) fn allows(&mut self, header: &Header) -> bool {
         let is_later = header.revision >= self.0;
         if is_later {
@@ -38,8 +39,8 @@ impl SeenRevision {
         self.0 = header.revision;
     }
 
-    /// Notes a write that was decided on a fingerprint, and has put something or not; `false` if the cluster was set back
-    /// or replaced since it was read.
+    /// Notes a write that was decided on a fingerprint, and has put something or not; `false` if
+    /// the cluster was set back or replaced since it was read.
     pub(crate) fn allows_write(
         &mut self,
         header: &Header,

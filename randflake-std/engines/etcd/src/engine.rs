@@ -19,8 +19,9 @@ use randflake_lease::unstable::engine::{
 use randflake_lease::unstable::url::Location;
 use randflake_lease::{EngineError, Finding, Namespace, StoreError};
 
-/// Node ids of one write. With the namespace's key and the setbacks they leave a fifth of a transaction's operations, in
-/// parts of which all is put: an acquire may also keep an earlier lease for each node id.
+/// Node ids of one write. With the namespace's key and the setbacks they leave a fifth of a
+/// transaction's operations, in parts of which all is put: an acquire may also keep an earlier
+/// lease for each node id.
 const MAX_BATCH: usize = 100;
 /// How often a setback is counted anew because others were faster.
 const TRIES: usize = 100;
@@ -63,7 +64,8 @@ impl Etcd {
         Ok(kvs.first().and_then(|(key, _)| Prefix::name_in(key)))
     }
 
-    /// Reads at one moment, and says what the cluster is known by: its id, and how often it was seen to be set back.
+    /// Reads at one moment, and says what the cluster is known by: its id, and how often it was
+    /// seen to be set back.
     fn look(&mut self, ranges: &[Range]) -> Result<(Continuity, Vec<Kv>), EngineError> {
         let setbacks = self.prefix.setbacks();
         let ranges = [ranges, &[Range::one(setbacks.clone())]].concat();
@@ -154,7 +156,8 @@ impl Engine for Etcd {
         }
         let ranges: Vec<_> = ranges.collect();
         let (mut continuity, mut texts) = (Continuity::default(), BTreeMap::new());
-        // One operation is left for the setbacks. Chunks are of different revisions; the write compares all texts.
+        // One operation is left for the setbacks. Chunks are of different revisions; the write
+        // compares all texts.
         for ranges in ranges.chunks(OPERATIONS - 1) {
             let (known_by, kvs) = self.look(ranges)?;
             continuity = known_by;
@@ -173,7 +176,8 @@ impl Engine for Etcd {
         let mut transaction = self.transaction(&write.entries);
         let counted = Before::read(counted(&write.fingerprint));
         transaction.compare(&self.prefix.setbacks(), &counted);
-        // One member may write it and not answer; then another is asked. No other write has the same text for these.
+        // One member may write it and not answer; then another is asked. No other write has the
+        // same text for these.
         let is_unique =
             |entry: &&Entry| matches!(entry.key, Key::Node(_) | Key::Counter | Key::Device(_));
         let last = write.entries.iter().rfind(is_unique);
@@ -223,7 +227,8 @@ impl Engine for Etcd {
                     self.place()
                 )));
             }
-            // No name is asked for that is no text; names that are sort before those that begin like it.
+            // No name is asked for that is no text; names that are sort before those that begin
+            // like it.
             let damaged = name.find(char::REPLACEMENT_CHARACTER);
             let prefix = Prefix::of(&name);
             let behind = match damaged {

@@ -1,4 +1,5 @@
-//! Idle connection to the member that answers, by whose end a holder notices that the member is gone.
+//! Idle connection to the member that answers, by whose end a holder notices that the member is
+//! gone.
 
 use core::time::Duration;
 use std::io::ErrorKind;
@@ -13,7 +14,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
 /// An idle connection to a member, which ends when the member does: its HTTP client does not tell.
 ///
-/// A cluster that is set back is stopped for that, so a client that knew the members of before looks at it soon.
+/// A cluster that is set back is stopped for that, so a client that knew the members of before
+/// looks at it soon.
 #[derive(Debug)]
 pub(crate) struct Presence {
     members: Vec<Addresses>,
@@ -24,15 +26,18 @@ pub(crate) struct Presence {
 
 impl Presence {
     pub(crate) fn of(members: &[Host]) -> Self {
-        let addresses = |member: &Host| Addresses::of(slice::from_ref(member));
         Self {
-            members: members.iter().map(addresses).collect(),
+            members: members
+                .iter()
+                .map(|member: &Host| Addresses::of(slice::from_ref(member)))
+                .collect(),
             of: None,
             connection: None,
         }
     }
 
-    /// Begins to watch a member, before a lease is read or granted there; returns whether it can be reached.
+    /// Begins to watch a member, before a lease is read or granted there; returns whether it can be
+    /// reached.
     pub(crate) fn watch(&mut self, member: usize) -> bool {
         let of = (member, process::id());
         if self.of != Some(of) {
@@ -58,8 +63,11 @@ impl Presence {
 }
 
 fn connect(member: &mut Addresses) -> Option<TcpStream> {
-    let connect = |address, attempt: &Attempt| TcpStream::connect_timeout(&address, attempt.limit);
-    let connection = member.first_that_answers(CONNECT_LIMIT, connect).ok()?;
+    let connection = member
+        .first_that_answers(CONNECT_LIMIT, |address, attempt: &Attempt| {
+            TcpStream::connect_timeout(&address, attempt.limit)
+        })
+        .ok()?;
     connection.set_nonblocking(true).ok()?;
     Some(connection)
 }

@@ -8,10 +8,11 @@ use randflake_lease::{LeaseStore, Namespace, StoreError};
 
 use crate::engine::Etcd;
 
-/// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
+/// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many
+/// machines.
 ///
-/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which rights and settings it needs,
-/// which losses it notices and which it does not.
+/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which
+/// rights and settings it needs, which losses it notices and which it does not.
 ///
 /// ```no_run
 /// use randflake_lease::Namespace;
@@ -27,18 +28,19 @@ use crate::engine::Etcd;
 pub struct EtcdStore;
 
 impl EtcdStore {
-    /// Opens the store in the cluster of a URL, `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]`. `etcds://` is
-    /// with TLS, which needs the cargo feature `tls`; `lease::open` says which certificates are trusted,
-    /// and how to name the client's. The port is 2379 unless given.
+    /// Opens the store in the cluster of a URL,
+    /// `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]`. `etcds://` is with TLS, which needs
+    /// the cargo feature `tls`; `lease::open` says which certificates are trusted, and how to name
+    /// the client's. The port is 2379 unless given.
     ///
     /// It blocks: see [how long](randflake_lease#how-long-calls-block).
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for another URL. [`StoreError::FailedPrecondition`] when a member's certificate is not
-    /// trusted, or the cluster refuses the user, or has the namespace with other terms or of a newer version, or another server
-    /// answers there.
-    /// [`StoreError::Unavailable`] when no member answers.
+    /// [`StoreError::Invalid`] for another URL. [`StoreError::FailedPrecondition`] when a member's
+    /// certificate is not trusted, or the cluster refuses the user, or has the namespace with other
+    /// terms or of a newer version, or another server answers there. [`StoreError::Unavailable`]
+    /// when no member answers.
     pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let location = ENGINE.location(url)?;
         Self::at(&location, namespace, None)

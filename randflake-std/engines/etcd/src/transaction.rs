@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use randflake_lease::unstable::engine::Before;
 use randflake_lease::unstable::net::shown;
 
-/// etcd refuses a transaction with more comparisons or more requests, unless `--max-txn-ops` is higher.
+/// etcd refuses a transaction with more comparisons or more requests, unless `--max-txn-ops` is
+/// higher.
 pub(crate) const OPERATIONS: usize = 128;
 
 /// The keys from one to another.
@@ -139,9 +140,9 @@ pub(crate) fn read_answer(answer: &Value, ranges: usize) -> Option<(Header, Vec<
     Some((header(answer)?, kvs(answer, ranges)?))
 }
 
-/// Requests as they are, or if they are more than a transaction takes, in transactions within it, which have no conditions
-/// of their own. For each of them etcd subtracts what is around it from what it takes: the comparisons, or the parts if these
-/// are more.
+/// Requests as they are, or if they are more than a transaction takes, in transactions within it,
+/// which have no conditions of their own. For each of them etcd subtracts what is around it from
+/// what it takes: the comparisons, or the parts if these are more.
 fn parts(requests: &[Value], compares: usize) -> Vec<Value> {
     const PARTS: usize = OPERATIONS / 4;
     if requests.len() <= OPERATIONS {
@@ -192,7 +193,8 @@ fn encoded(text: &str) -> String {
     STANDARD.encode(text)
 }
 
-/// Bytes that are no text, which another program has put there, are shown as such: what is not understood is named.
+/// Bytes that are no text, which another program has put there, are shown as such: what is not
+/// understood is named.
 fn decoded(text: &str) -> Option<String> {
     Some(shown(STANDARD.decode(text).ok()?))
 }
@@ -313,8 +315,10 @@ mod tests {
         for (count, compares, size) in [(129, 1, 96), (129, 32, 96), (300, 102, 26), (300, 128, 1)]
         {
             let parts = parts(&requests(count), compares);
-            let inside = |part: &Value| array(&part["request_txn"], "success").len();
-            let sizes: Vec<_> = parts.iter().map(inside).collect();
+            let sizes: Vec<_> = parts
+                .iter()
+                .map(|part: &Value| array(&part["request_txn"], "success").len())
+                .collect();
             assert_eq!(sizes.iter().sum::<usize>(), count);
             assert_eq!(sizes[0], size);
         }

@@ -7,8 +7,9 @@ use randflake_sql::{DatabaseFailure, ServerState};
 /// What does not change while a server runs.
 #[derive(Debug)]
 pub(crate) struct FixedSettings {
-    /// As SQL, what server and table are known by: the server's own number, or that by which replication tells servers apart;
-    /// the time at which the table's definition came onto its disk; and the table's mark.
+    /// As SQL, what server and table are known by: the server's own number, or that by which
+    /// replication tells servers apart; the time at which the table's definition came onto its
+    /// disk; and the table's mark.
     pub(crate) known: &'static str,
     /// The `innodb_flush_method` by which the server's files are not synced.
     pub(crate) unsynced: Option<String>,
@@ -36,8 +37,8 @@ impl FixedSettings {
         settings
     }
 
-    /// The state of a server in the columns of a look, of which the last two are of MySQL alone: what was marked last, and
-    /// whether the server is read-only.
+    /// The state of a server in the columns of a look, of which the last two are of MySQL alone:
+    /// what was marked last, and whether the server is read-only.
     pub(crate) fn state(
         &self,
         columns: Option<Vec<String>>,
@@ -50,7 +51,8 @@ impl FixedSettings {
         let is_marked = marked.as_ref() == columns.get(KNOWN);
         // A statement that only reads would succeed on a replica, with old leases.
         if read_only.is_some_and(|value| value != "0" && value != "OFF") {
-            // Of the connection: after a failover, the server's name may lead a new one to the new primary.
+            // Of the connection: after a failover, the server's name may lead a new one to the new
+            // primary.
             let why = "the server is read-only, as replicas are, and cannot grant anything";
             return Err(DatabaseFailure::of_the_connection(
                 EngineError::unavailable(why),
@@ -154,7 +156,8 @@ mod tests {
             let refused = refused.at("here").to_string();
             assert!(refused.contains("read-only"), "{refused}");
         }
-        // MariaDB and MySQL answer with all columns; without one nothing is known, and nothing refused.
+        // MariaDB and MySQL answer with all columns; without one nothing is known, and nothing
+        // refused.
         assert!(settings.state(Some(Vec::new())).is_ok());
         // The table that identifies the store has no row.
         assert!(settings.state(None).unwrap().is_none());

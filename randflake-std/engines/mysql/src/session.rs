@@ -1,7 +1,7 @@
 //! One MySQL session: reads and conditional writes.
 //!
-//! Statements are sent together, and answered together. Their values are [bound](super::sql) here: a prepared statement would
-//! cost a round trip more on each connection, and could be but one.
+//! Statements are sent together, and answered together. Their values are [bound](super::sql) here:
+//! a prepared statement would cost a round trip more on each connection, and could be but one.
 
 use core::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
@@ -75,11 +75,13 @@ impl randflake_sql::DatabaseSession for MysqlSession {
     }
 
     async fn prepare(&mut self, _: &Mysql) -> Result<(), DatabaseFailure> {
-        // `autocommit` and `completion_type` make each statement end its transaction; the time zone is that of
-        // `TIMESTAMPDIFF`; a strict mode refuses what it would cut; a wait for a lock ends before the client's;
-        // limits that are set for people (`sql_safe_updates`, `sql_select_limit`) would change what statements mean. The
-        // number 0 is no automatic one, and the next one is by 1 higher than the last, also after a restart; `MySQL` would
-        // show the one of the day before (`information_schema_stats_expiry`, in a comment that only it reads).
+        // `autocommit` and `completion_type` make each statement end its transaction; the time zone
+        // is that of `TIMESTAMPDIFF`; a strict mode refuses what it would cut; a wait for a lock
+        // ends before the client's; limits that are set for people (`sql_safe_updates`,
+        // `sql_select_limit`) would change what statements mean. The number 0 is no automatic one,
+        // and the next one is by 1 higher than the last, also after a restart; `MySQL` would show
+        // the one of the day before (`information_schema_stats_expiry`, in a comment that only it
+        // reads).
         let settings = Sql::new(
             "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_VALUE_ON_ZERO',
@@ -88,7 +90,8 @@ impl randflake_sql::DatabaseSession for MysqlSession {
             @randflake_session = ?",
             &[SqlValue::Number(self.number)],
         );
-        // Under the default `REPEATABLE READ` gaps between rows are locked, and two acquires wait for each other.
+        // Under the default `REPEATABLE READ` gaps between rows are locked, and two acquires wait
+        // for each other.
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
         // All of it in one round trip: connections are made under load too.
         let others = [isolation, FixedSettings::QUESTION].map(|statement| Sql::new(statement, &[]));
@@ -121,9 +124,10 @@ impl randflake_sql::DatabaseSession for MysqlSession {
             "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), '') ON DUPLICATE KEY UPDATE only_row = 1",
             &[SqlValue::Number(TABLES)],
         );
-        let tables = include_str!("schema.sql").split("\n;\n");
-        let tables = tables.filter(|statement| !statement.is_empty());
-        let tables = tables.map(|statement| Sql::new(statement, &[]));
+        let tables = include_str!("schema.sql")
+            .split("\n;\n")
+            .filter(|statement| !statement.is_empty())
+            .map(|statement| Sql::new(statement, &[]));
         let statements: Vec<_> = tables.chain([begin, Sql::new(UNLOCK, &[])]).collect();
         self.send(&statements).await?;
         Ok(())
@@ -229,7 +233,8 @@ impl MysqlSession {
                 len += statement.len();
                 is_first || len <= PACKET
             });
-            // A packet above `max_allowed_packet` (16 MiB on MariaDB unless set) ends the connection.
+            // A packet above `max_allowed_packet` (16 MiB on MariaDB unless set) ends the
+            // connection.
             let later = rest.split_off(fits.count());
             // The first statement that fails ends the batch, so all later ones are not executed.
             let mut result = self
@@ -299,7 +304,8 @@ impl MysqlSession {
         Ok(Sql::new("?", &[SqlValue::Number(micros)]))
     }
 
-    /// As SQL, whether this session and the server are those that a write was decided for, at a time.
+    /// As SQL, whether this session and the server are those that a write was decided for, at a
+    /// time.
     fn may(&self, write: &Write, now: &Sql) -> Sql {
         let window = window(write);
         statements::may(
@@ -334,8 +340,8 @@ fn texts(answers: impl IntoIterator<Item = StatementAnswer>) -> Result<TextsByKe
     let texts = rows.map(|row| {
         let record = from_row_opt::<(u8, u64, String)>(row);
         // Somebody else may have written bytes that are no text.
-        let damaged = |_| EngineError::failed_precondition("the lease store was damaged");
-        let (kind, number, text) = record.map_err(damaged)?;
+        let (kind, number, text) =
+            record.map_err(|_| EngineError::failed_precondition("the lease store was damaged"))?;
         Ok((key(kind, number)?, text))
     });
     texts.collect()

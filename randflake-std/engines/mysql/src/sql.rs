@@ -1,8 +1,9 @@
 //! SQL text with values bound in it.
 //!
-//! All statements of an operation are sent as one text in one round trip, which no server prepares. So values stand in
-//! the text, and this is the only place that puts one there: a number in digits, a text in hexadecimal. Neither has a
-//! character that a setting, a character set or a quote could read in another way.
+//! All statements of an operation are sent as one text in one round trip, which no server prepares.
+//! So values stand in the text, and this is the only place that puts one there: a number in digits,
+//! a text in hexadecimal. Neither has a character that a setting, a character set or a quote could
+//! read in another way.
 
 use core::fmt::Write as _;
 
@@ -39,8 +40,10 @@ impl Sql {
 
     /// Parts with the same text between them.
     pub(crate) fn joined(parts: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
-        let join = |joined: Self, part: Self| joined.with(between, &[]).then(&part);
-        parts.into_iter().reduce(join).unwrap_or_default()
+        parts
+            .into_iter()
+            .reduce(|joined: Self, part: Self| joined.with(between, &[]).then(&part))
+            .unwrap_or_default()
     }
 
     fn bind(&mut self, value: Option<&SqlValue<'_>>) {

@@ -21,8 +21,9 @@ const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
 pub(crate) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(crate) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
 
-/// What a copy within the server changes. A replica that takes over has the same name, so all else that tells servers apart
-/// would call a failover a copy. Where the server ignores the case of names, so does this.
+/// What a copy within the server changes. A replica that takes over has the same name, so all else
+/// that tells servers apart would call a failover a copy. Where the server ignores the case of
+/// names, so does this.
 const IDENTITY: &str =
     "CONCAT('the database ', IF(@@lower_case_table_names = 0, DATABASE(), LOWER(DATABASE())))";
 /// What a server and the table of records are known by, where the server has a number of its own.
@@ -53,13 +54,14 @@ pub(crate) const ID: &str = "SELECT id FROM randflake_store";
 pub(crate) const NAMESPACE: &str =
     "SELECT value FROM randflake_record WHERE namespace = ? AND kind = 0 AND number = 0";
 
-/// The next namespace. A name is bytes, some of which may be no text: its place is their hexadecimal, in the same order.
+/// The next namespace. A name is bytes, some of which may be no text: its place is their
+/// hexadecimal, in the same order.
 pub(crate) const NEXT_NAMESPACE: &str = "
     SELECT HEX(namespace), CONVERT(namespace USING utf8mb4), CONVERT(value USING utf8mb4) FROM randflake_record
     WHERE kind = 0 AND number = 0 AND namespace > UNHEX(?) ORDER BY namespace LIMIT 1";
 
-/// `MySQL` reads a table that it changes only in a table within the statement. Where there is no record of the namespace,
-/// the comparison with it is not true.
+/// `MySQL` reads a table that it changes only in a table within the statement. Where there is no
+/// record of the namespace, the comparison with it is not true.
 pub(crate) const REMOVE: &str = "
     DELETE FROM randflake_record
     WHERE namespace = ? AND kind BETWEEN ? AND ? AND number BETWEEN ? AND ? AND ? IN ('', (
@@ -68,8 +70,8 @@ pub(crate) const REMOVE: &str = "
         ) AS checked
     ))";
 
-/// How server and session stand, what was marked last, and whether the server is read-only. In a recovery, what the engine has prepared and the
-/// binary log does not have is rolled back.
+/// How server and session stand, what was marked last, and whether the server is read-only. In a
+/// recovery, what the engine has prepared and the binary log does not have is rolled back.
 pub(crate) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
     Sql::new("SELECT ", &[])
         .then(clock)
@@ -90,8 +92,8 @@ pub(crate) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
         )
 }
 
-/// Marks the table of records, so that neither a copy of it nor a replica's passes for it, and notes as what it is known
-/// then. Of several that would mark it, one does.
+/// Marks the table of records, so that neither a copy of it nor a replica's passes for it, and
+/// notes as what it is known then. Of several that would mark it, one does.
 pub(crate) fn mark(known: &'static str, random: u64) -> [Sql; 8] {
     /// More than the rows of any copy count up to, and room for millions of marks below 2^64.
     const STEPS: u64 = 1 << 40;
@@ -109,7 +111,8 @@ pub(crate) fn mark(known: &'static str, random: u64) -> [Sql; 8] {
             &values,
         )
         .with(known, &[]),
-        // What is undone does not come into the binary log, and leaves the table's next number where it is.
+        // What is undone does not come into the binary log, and leaves the table's next number
+        // where it is.
         Sql::new("ROLLBACK TO unmarked", &[]),
         // As a value: a replica that repeats statements would find its own.
         Sql::new("SET @randflake_known = ", &[]).with(known, &[]),
@@ -146,7 +149,8 @@ pub(crate) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<Sql> {
     let limit = most.map_or_else(Sql::default, |most| {
         Sql::new(" ORDER BY number LIMIT ?", &[SqlValue::Number(most)])
     });
-    // Ranges of one kind are found by the primary key; a condition on several kinds would read the namespace.
+    // Ranges of one kind are found by the primary key; a condition on several kinds would read the
+    // namespace.
     let range = |keys: &Keys| {
         let (first, last) = keys.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
@@ -188,10 +192,11 @@ pub(crate) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
     let (new, others): (Vec<_>, Vec<_>) = puts
         .into_iter()
         .partition(|entry| entry.before == Before::Nothing);
-    let texts = others
+    let texts: Vec<_> = others
         .iter()
-        .filter_map(|entry| Some((entry.key, expected(entry)?)));
-    let texts: Vec<_> = texts.map(|(key, text)| there(key, text)).collect();
+        .filter_map(|entry| Some((entry.key, expected(entry)?)))
+        .map(|(key, text)| there(key, text))
+        .collect();
     // What is only compared takes shared locks, so that two who renew do not wait for each other.
     let checks = checks.iter().map(|entry| match &entry.before {
         Before::Anything => Sql::default(),
@@ -211,7 +216,8 @@ pub(crate) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
         .then(&Sql::joined(texts.iter().cloned(), " OR "))
         .with(") FOR UPDATE", &[])
     }));
-    // After the locks were waited for: the clock of the write must be in its window, not that of the try.
+    // After the locks were waited for: the clock of the write must be in its window, not that of
+    // the try.
     statements.push(Sql::new("SET @randflake_now = ", &[]).then(clock));
     // Below 2^32.
     let found = SqlValue::Number(u64::try_from(texts.len()).unwrap_or(u64::MAX));
@@ -220,7 +226,8 @@ pub(crate) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
             .then(may)
             .then(&Sql::joined(checks, " "))
             .with(
-                // Two rows where one is expected are an error, which ends the batch before anything is written.
+                // Two rows where one is expected are an error, which ends the batch before anything
+                // is written.
                 ", @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)",
                 &[],
             ),
@@ -234,8 +241,8 @@ pub(crate) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
     statements
 }
 
-/// A further condition: so many rows are as they should be, until the write is done. `MySQL` reads the table that it updates
-/// only in a table within the statement.
+/// A further condition: so many rows are as they should be, until the write is done. `MySQL` reads
+/// the table that it updates only in a table within the statement.
 fn holds(name: &str, condition: &Sql, rows: u64) -> Sql {
     Sql::new(
         " AND (SELECT found FROM (SELECT COUNT(*) AS found FROM randflake_record WHERE namespace = ? AND ",

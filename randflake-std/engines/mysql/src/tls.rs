@@ -12,13 +12,16 @@ pub(crate) fn options(files: &Files) -> Result<SslOpts, EngineError> {
     use rustls::RootCertStore;
 
     choose_provider();
-    // The crate refuses all certificates if it cannot read one of them, and the operating system may have such.
-    let is_readable = |certificate: &_| {
-        let certificate = Clone::clone(certificate);
-        RootCertStore::empty().add(certificate).is_ok()
-    };
-    let trusted = files.trusted()?.into_iter().filter(is_readable);
-    let trusted = trusted.map(|certificate| certificate.to_vec().into());
+    // The crate refuses all certificates if it cannot read one of them, and the operating system
+    // may have such.
+    let trusted = files
+        .trusted()?
+        .into_iter()
+        .filter(|certificate: &_| {
+            let certificate = Clone::clone(certificate);
+            RootCertStore::empty().add(certificate).is_ok()
+        })
+        .map(|certificate| certificate.to_vec().into());
     let options = SslOpts::default()
         .with_disable_built_in_roots(true)
         .with_root_certs(trusted.collect());

@@ -98,8 +98,7 @@ enum Writes {
 async fn writes(client: &Client) -> Result<Writes, Error> {
     let is_so = async |question, yes: &str| {
         let rows = client.simple_query(question).await?;
-        let is_yes = |message: &_| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(yes));
-        Ok::<_, Error>(rows.iter().any(is_yes))
+        Ok::<_, Error>(rows.iter().any(|message: &_| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(yes))))
     };
     if !is_so("SHOW transaction_read_only", "on").await? {
         return Ok(Writes::Allowed);
@@ -135,7 +134,8 @@ async fn local(_: &Host) -> io::Result<BoundedStream> {
     Err(io::Error::other("this system has no such sockets"))
 }
 
-/// A connection that fails once the server has sent more than [`LARGEST_REPLY`] since the last request.
+/// A connection that fails once the server has sent more than [`LARGEST_REPLY`] since the last
+/// request.
 pub(crate) struct BoundedStream {
     inner: Box<dyn Socket>,
     /// Bytes that may still be read before the next request.

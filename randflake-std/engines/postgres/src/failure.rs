@@ -43,7 +43,8 @@ pub(crate) fn failure(error: Error) -> DatabaseFailure {
         return DatabaseFailure::of_client(error, Sort::Lasting, why);
     }
     let sort = SORTS.iter().find(|(code, _)| error.code() == Some(code));
-    // The client's own words around the server's message repeat that it is an error of the database.
+    // The client's own words around the server's message repeat that it is an error of the
+    // database.
     let message = match (error.as_db_error(), error.source()) {
         (Some(reply), _) => reply.message().to_owned(),
         (None, Some(cause)) => format!("{error}: {cause}"),
@@ -62,7 +63,8 @@ pub(crate) fn of_login(error: Error) -> DatabaseFailure {
         .as_db_error()
         .map(|reply| (reply.code(), reply.message()))
     {
-        // Of an operation, the same code may pass; here it is `template0`, or `ALLOW_CONNECTIONS` is off.
+        // Of an operation, the same code may pass; here it is `template0`, or `ALLOW_CONNECTIONS`
+        // is off.
         Some((code, message)) if *code == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
             let message = message.to_owned();
             DatabaseFailure::of_client(error, Sort::Lasting, message)

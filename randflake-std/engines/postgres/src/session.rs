@@ -62,7 +62,8 @@ impl randflake_sql::DatabaseSession for PostgresSession {
             namespace: namespace.to_owned(),
             statements: BTreeMap::new(),
             owner: postgres.owner.clone().unwrap_or_default(),
-            // A pooler would hand the same session to others: a number that nobody else has shows the exchange.
+            // A pooler would hand the same session to others: a number that nobody else has shows
+            // the exchange.
             number: getrandom::u64()
                 .map_err(EngineError::unavailable)?
                 .to_string(),
@@ -110,8 +111,9 @@ impl randflake_sql::DatabaseSession for PostgresSession {
     }
 
     async fn is_open(&mut self) -> bool {
-        // The runtime looks whether the server has closed the connection meanwhile; then its task does.
-        // Once for the task of the connection to see the end of the socket, once for it to say so.
+        // The runtime looks whether the server has closed the connection meanwhile; then its task
+        // does. Once for the task of the connection to see the end of the socket, once for it to
+        // say so.
         yield_now().await;
         yield_now().await;
         !self.client.is_closed()
@@ -201,7 +203,8 @@ impl randflake_sql::DatabaseSession for PostgresSession {
         let (from, to) = window(write);
         let number = self.number.clone();
         let head: [&(dyn ToSql + Sync); 4] = [&tables, &from, &to, &number];
-        // The most frequent writes have statements of their own, which take less time: see `statements`.
+        // The most frequent writes have statements of their own, which take less time: see
+        // `statements`.
         let rows = if let Some(update) = update {
             let (kind, number) = place(update.key);
             let SingleUpdate {
@@ -226,8 +229,10 @@ impl randflake_sql::DatabaseSession for PostgresSession {
         } else {
             let (entries, kinds, numbers, afters) = columns(&write.entries);
             let befores: Vec<_> = entries.iter().map(|entry| expected(entry)).collect();
-            let is_blind = |entry: &&Entry| entry.before == Before::Anything;
-            let blind: Vec<_> = entries.iter().map(is_blind).collect();
+            let blind: Vec<_> = entries
+                .iter()
+                .map(|entry: &&Entry| entry.before == Before::Anything)
+                .collect();
             let put: [&(dyn ToSql + Sync); 5] = [&kinds, &numbers, &befores, &afters, &blind];
             self.execute(&name, PUT, &[&head[..], &put].concat())
                 .await
@@ -276,8 +281,8 @@ impl PostgresSession {
         rows.pop().ok_or_else(emptied)
     }
 
-    /// Executes a statement on the namespace in one round trip; another one before its first use, so that the server
-    /// reads and plans it once.
+    /// Executes a statement on the namespace in one round trip; another one before its first use,
+    /// so that the server reads and plans it once.
     async fn execute(
         &mut self,
         name: &str,
@@ -314,11 +319,14 @@ impl Drop for PostgresSession {
 
 /// Puts in the parts that a statement names, all of which stand in this program.
 fn complete(statement: &'static str) -> String {
-    let put = |text: String, (name, part): &(&'static str, &'static str)| text.replace(name, part);
-    PARTS.iter().fold(statement.to_owned(), put)
+    PARTS.iter().fold(
+        statement.to_owned(),
+        |text: String, (name, part): &(&'static str, &'static str)| text.replace(name, part),
+    )
 }
 
-/// Entries in one order, or two writes might wait for each other; their places, and what is put there.
+/// Entries in one order, or two writes might wait for each other; their places, and what is put
+/// there.
 #[expect(
     clippy::type_complexity,
     reason = "columns of one list, each used once"
@@ -329,8 +337,7 @@ fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&s
     entries.sort_unstable_by_key(|entry| entry.key);
     let places = entries.iter().map(|entry| place(entry.key));
     let (kinds, numbers) = places.unzip();
-    let afters = entries.iter().map(|entry| entry.after.as_deref());
-    let afters = afters.collect();
+    let afters = entries.iter().map(|entry| entry.after.as_deref()).collect();
     (entries, kinds, numbers, afters)
 }
 
@@ -338,8 +345,9 @@ fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&s
 fn texts(row: &Row) -> Result<TextsByKey, DatabaseFailure> {
     let kinds = row.try_get::<_, Vec<i16>>(0).map_err(failure)?.into_iter();
     let places = kinds.zip(row.try_get::<_, Vec<i64>>(1).map_err(failure)?);
-    let texts = places.zip(row.try_get::<_, Vec<String>>(2).map_err(failure)?);
-    let texts = texts.map(|((kind, number), text)| Ok((key(kind, number)?, text)));
+    let texts = places
+        .zip(row.try_get::<_, Vec<String>>(2).map_err(failure)?)
+        .map(|((kind, number), text)| Ok((key(kind, number)?, text)));
     texts.collect()
 }
 
@@ -426,7 +434,8 @@ impl Driver for Postgres {
     }
 }
 
-/// The longest time for each address, if the URL names one; the time for all of them has a limit of its own.
+/// The longest time for each address, if the URL names one; the time for all of them has a limit of
+/// its own.
 pub(crate) fn connect_timeout(location: &Location) -> Result<Option<Duration>, StoreError> {
     let Some(text) = location.option("connect_timeout") else {
         return Ok(None);

@@ -1,11 +1,12 @@
 //! SQL statements of the PostgreSQL engine.
 
-/// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
-/// plan for each statement: by the primary key. And whether the server is a standby.
-// A commit must be on the disk when it is answered; a later transaction must see what an earlier one wrote; names must
-// not be looked up in schemas of other users; a statement whose client has gone ends. The rest keeps the planner, whose
-// statistics may be old, from reading the rows of all namespaces. Writes that an operator has switched off stay off: it
-// may be the former primary.
+/// What the store relies on, whatever the server's, the database's or the role's settings are.
+/// There is one good plan for each statement: by the primary key. And whether the server is a
+/// standby.
+// A commit must be on the disk when it is answered; a later transaction must see what an earlier
+// one wrote; names must not be looked up in schemas of other users; a statement whose client has
+// gone ends. The rest keeps the planner, whose statistics may be old, from reading the rows of all
+// namespaces. Writes that an operator has switched off stay off: it may be the former primary.
 pub(crate) const SETTINGS: &str = "
     SET synchronous_commit = on;
     SET default_transaction_isolation = 'read committed';
@@ -43,9 +44,10 @@ pub(crate) const PARTS: [(&str, &str); 9] = [
         "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
     ),
     ("{fingerprint}", "(SELECT f.fingerprint FROM {server} f)"),
-    // The identity is another one on a copy of server or database, and the same after a promotion; it is in words, for a
-    // message. The fingerprint is another one also after a promotion or a restoration to a point in time, and when a dump
-    // was restored in place. Both are of one look at the server's control file.
+    // The identity is another one on a copy of server or database, and the same after a promotion;
+    // it is in words, for a message. The fingerprint is another one also after a promotion or a
+    // restoration to a point in time, and when a dump was restored in place. Both are of one look
+    // at the server's control file.
     (
         "{server}",
         "(SELECT 'database ' || c.database || ' of the PostgreSQL system ' || c.system AS identity,
@@ -56,7 +58,8 @@ pub(crate) const PARTS: [(&str, &str); 9] = [
             FROM pg_control_system() OFFSET 0
         ) c)",
     ),
-    // All that may change under a session. The second number is another one when all records were removed.
+    // All that may change under a session. The second number is another one when all records were
+    // removed.
     (
         "{tables}",
         "concat_ws('/', to_regclass('randflake.record')::oid,
@@ -64,8 +67,8 @@ pub(crate) const PARTS: [(&str, &str); 9] = [
     ),
 ];
 
-/// The texts of some places. What is looked up for each of a list has a `LIMIT` or an `OFFSET`, or it would be joined in any
-/// order.
+/// The texts of some places. What is looked up for each of a list has a `LIMIT` or an `OFFSET`, or
+/// it would be joined in any order.
 pub(crate) const TEXTS: &str = "
     SELECT coalesce(array_agg(r.kind), '{}') AS kinds, coalesce(array_agg(r.number), '{}') AS numbers,
         coalesce(array_agg(r.value), '{}') AS texts
@@ -107,7 +110,8 @@ pub(crate) const REMOVE: &str = "
         SELECT n.value FROM randflake.record n WHERE n.namespace = $7 AND n.kind = 0 AND n.number = 0
     ))";
 
-/// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
+/// One record in the place of another, if the namespace's is still so: a renewal, a release, a
+/// counter.
 pub(crate) const CHANGE: &str = "
     UPDATE randflake.record r SET value = $9
     WHERE r.namespace = $1 AND r.kind = $6 AND r.number = $7 AND r.value = $8 AND {may} AND ($10::text IS NULL OR EXISTS (
@@ -115,8 +119,9 @@ pub(crate) const CHANGE: &str = "
     ))
     RETURNING {now}";
 
-/// The same, and what is put elsewhere with it: an acquire keeps the lease before it in the history, a release leaves
-/// hints. It takes three fifths of the time of the general statement: see `docs/performance.md`.
+/// The same, and what is put elsewhere with it: an acquire keeps the lease before it in the
+/// history, a release leaves hints. It takes three fifths of the time of the general statement: see
+/// `docs/performance.md`.
 pub(crate) const CHANGE_AND_PUT: &str = "
     WITH changed AS ({change} AS now), put AS (
         INSERT INTO randflake.record (namespace, kind, number, value)
@@ -126,10 +131,10 @@ pub(crate) const CHANGE_AND_PUT: &str = "
     )
     SELECT now FROM changed";
 
-/// Any other write. If only a part can be written, the division fails and nothing is. Records are changed by their
-/// place: joined by their keys, a plan made for few of them would compare each with each. Where somebody else changes
-/// one meanwhile, the server looks at the new one: its text too, because servers of before the end of 2025 do not look
-/// at its place.
+/// Any other write. If only a part can be written, the division fails and nothing is. Records are
+/// changed by their place: joined by their keys, a plan made for few of them would compare each
+/// with each. Where somebody else changes one meanwhile, the server looks at the new one: its text
+/// too, because servers of before the end of 2025 do not look at its place.
 pub(crate) const PUT: &str = "
     WITH asked AS MATERIALIZED (
         SELECT a.*, r.ctid AS place, r.value AS found
@@ -164,7 +169,8 @@ pub(crate) const PUT: &str = "
         WHEN written > 0 THEN 1 / (asked - asked) END
     FROM metrics";
 
-/// What this role, superusers and the owner that the URL names (`$1`) have not made; and what no `schema.sql` has.
+/// What this role, superusers and the owner that the URL names (`$1`) have not made; and what no
+/// `schema.sql` has.
 pub(crate) const CHECK: &str = r#"
     WITH trusted AS (
         SELECT oid FROM pg_roles WHERE rolsuper OR rolname IN (current_user, $1)

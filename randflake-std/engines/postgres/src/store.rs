@@ -12,10 +12,11 @@ use crate::connect::{Postgres, connect};
 use crate::failure::failure;
 use crate::session::connect_timeout;
 
-/// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
+/// A store of leases and counters in a PostgreSQL database, shared by the processes of many
+/// machines.
 ///
-/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which rights and settings it needs,
-/// which losses it notices and which it does not.
+/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which
+/// rights and settings it needs, which losses it notices and which it does not.
 ///
 /// ```no_run
 /// use randflake_lease::Namespace;
@@ -37,18 +38,20 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
-    /// [`StoreError::FailedPrecondition`] when
+    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the
+    /// server needs. [`StoreError::FailedPrecondition`] when
     ///
-    /// - the server's certificate is not trusted, the server refuses user, password or database, it is too old or of another kind,
-    ///   or takes no writes by a setting,
+    /// - the server's certificate is not trusted, the server refuses user, password or database, it
+    ///   is too old or of another kind, or takes no writes by a setting,
     /// - it has a setting by which a crash loses leases,
-    /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
+    /// - the tables were changed, or made by somebody who is not trusted, or a newer version made
+    ///   them,
     /// - the namespace has other terms,
     /// - a pooler gives each statement another session,
     /// - this build cannot encrypt but should.
     ///
-    /// [`StoreError::Unavailable`] when there is no answer, or only servers that cannot write. No error shows a password.
+    /// [`StoreError::Unavailable`] when there is no answer, or only servers that cannot write. No
+    /// error shows a password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Self::at(&ENGINE.location(url)?, namespace)
     }
@@ -73,12 +76,13 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Runs some work on a new connection to the database that a URL names, where no store needs to be.
+    /// Runs some work on a new connection to the database that a URL names, where no store needs to
+    /// be.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for the URL, [`StoreError::FailedPrecondition`] and [`StoreError::Unavailable`] for the server, and what
-    /// the work fails with.
+    /// [`StoreError::Invalid`] for the URL, [`StoreError::FailedPrecondition`] and
+    /// [`StoreError::Unavailable`] for the server, and what the work fails with.
     pub fn with_client<T>(
         location: &Location,
         work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,

@@ -23,7 +23,8 @@ use randflake_lease::{EngineError, StoreError};
 
 /// Time limit of a connection and of a reply, unless an operation's TTL asks for less.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
-/// A connection is made, and a reply read, in this part of the TTL, so that a renewal can be repeated.
+/// A connection is made, and a reply read, in this part of the TTL, so that a renewal can be
+/// repeated.
 // Connecting and two tries: together a quarter of the TTL.
 const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
@@ -70,7 +71,8 @@ impl Connection {
         database.try_into().unwrap_or_default()
     }
 
-    /// Connection to database 0 of the same server, as the same user. It needs no `SELECT`: every connection begins there.
+    /// Connection to database 0 of the same server, as the same user. It needs no `SELECT`: every
+    /// connection begins there.
     pub(crate) fn to_database_0(&self) -> Self {
         let login = self.settings.redis_settings().clone().set_db(0);
         let settings = self.settings.clone().set_redis_settings(login);
@@ -116,8 +118,8 @@ impl Connection {
         Ok(self.with(self.settings.clone().set_addr(to), addresses))
     }
 
-    /// Runs something here, or for a claim on the node of a cluster that has it: two namespaces on two nodes meet only
-    /// there. All else is of the namespace, whose node the URL names.
+    /// Runs something here, or for a claim on the node of a cluster that has it: two namespaces on
+    /// two nodes meet only there. All else is of the namespace, whose node the URL names.
     pub(crate) fn on_node_of<T>(
         &mut self,
         key: Option<&Key>,
@@ -138,13 +140,13 @@ impl Connection {
         self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
     }
 
-    /// Whether the server has closed the connection that is open, which is then dropped. Nothing is sent.
+    /// Whether the server has closed the connection that is open, which is then dropped. Nothing is
+    /// sent.
     pub(crate) fn has_ended(&mut self) -> bool {
-        let own = |open: &&mut RedisSession| open.process == process::id();
         let has_ended = self
             .open
             .as_mut()
-            .filter(own)
+            .filter(|open: &&mut RedisSession| open.process == process::id())
             .is_some_and(|open| open.redis.has_ended());
         if has_ended {
             self.open = None;
@@ -160,8 +162,8 @@ impl Connection {
         self.run_noting(commands).map(|(answer, _)| answer)
     }
 
-    /// Runs commands, and says whether they may have been run before. A connection that was open before may have been
-    /// closed meanwhile, so then they are tried again on a new one.
+    /// Runs commands, and says whether they may have been run before. A connection that was open
+    /// before may have been closed meanwhile, so then they are tried again on a new one.
     pub(crate) fn run_noting<T>(
         &mut self,
         commands: impl Fn(&mut RedisSession) -> RedisResult<T>,
@@ -187,7 +189,8 @@ impl Connection {
         commands: impl Fn(&mut RedisSession) -> RedisResult<T>,
     ) -> RedisResult<T> {
         let mut open = match self.open.take() {
-            // The parent's connection is dropped, which closes this process's copy of the socket and no more.
+            // The parent's connection is dropped, which closes this process's copy of the socket
+            // and no more.
             Some(open) if open.process == process::id() => open,
             _ => self.connect()?,
         };
@@ -196,8 +199,8 @@ impl Connection {
         if outcome.as_ref().is_err_and(RedisError::is_timeout) {
             self.addresses.is_silent();
         }
-        // After a failure, a late reply would be taken for the next one's; and after a failover another server
-        // may be behind the address.
+        // After a failure, a late reply would be taken for the next one's; and after a failover
+        // another server may be behind the address.
         if outcome
             .as_ref()
             .err()
@@ -274,7 +277,8 @@ impl Connection {
         self.outage(error).at(&place)
     }
 
-    /// What has no answer that can be understood. It may pass, unless another server is there than the URL says.
+    /// What has no answer that can be understood. It may pass, unless another server is there than
+    /// the URL says.
     fn outage(&self, error: RedisError) -> EngineError {
         let is_answered = error.code().is_some();
         let mistake = self.expected.as_ref().filter(|_| !is_answered);
@@ -326,8 +330,9 @@ impl RedisSession {
         Ok(open)
     }
 
-    /// The answers to commands that are sent together; each may be an error of its own. The client's own way waits for each
-    /// answer, also for the others once one has not come in time: five times the limit while a server hangs.
+    /// The answers to commands that are sent together; each may be an error of its own. The
+    /// client's own way waits for each answer, also for the others once one has not come in time:
+    /// five times the limit while a server hangs.
     pub(crate) fn ask_all(&mut self, commands: &Pipeline) -> RedisResult<Vec<RedisResult<Value>>> {
         self.redis.ask_all(commands)
     }

@@ -23,7 +23,8 @@ use randflake_lease::{EngineError, Finding, Namespace, StoreError};
 /// A field of a hash, and its value. Not all that others have put there is text.
 type HashField = (Vec<u8>, Vec<u8>);
 
-/// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
+/// Beside the texts of a namespace: the master that the server took over from, which it forgets
+/// after a while.
 const PROMOTED: &str = "promoted";
 /// The script of a write.
 pub(crate) const WRITE: &str = include_str!("write.lua");
@@ -83,7 +84,8 @@ impl Redis {
         })
     }
 
-    /// The first texts of node ids from one on: all of them if their order was lost, as by a `DEL` of it by hand.
+    /// The first texts of node ids from one on: all of them if their order was lost, as by a `DEL`
+    /// of it by hand.
     fn first_nodes(
         &mut self,
         ranges: &[Keys],
@@ -95,7 +97,8 @@ impl Redis {
                 return self.scan(ranges);
             };
             let mut next = Some(first).filter(|first| *first <= last);
-            // Members whose fields were removed by hand are passed over, so one answer may have too few.
+            // Members whose fields were removed by hand are passed over, so one answer may have too
+            // few.
             while let Some(first) = next.filter(|_| texts.len() < most) {
                 let at_once = (most - texts.len()).min(LISTED_AT_ONCE);
                 let (node_ids, is_whole) = self.node_ids(first, at_once)?;
@@ -241,8 +244,10 @@ impl Engine for Redis {
         };
         let there = |connection: &mut Connection| connection.run(asks);
         let (texts, server, fault, time) = self.connection.on_node_of(keys.first(), there)?;
-        let there = keys.into_iter().zip(texts);
-        let there = there.filter_map(|(key, text)| Some((key, text?)));
+        let there = keys
+            .into_iter()
+            .zip(texts)
+            .filter_map(|(key, text)| Some((key, text?)));
         Ok(Reading {
             now: self.now(time)?,
             continuity: Continuity {
@@ -294,7 +299,8 @@ impl Engine for Redis {
         let is_noted = |entry: &Entry| {
             matches!(entry.key, Key::Namespace | Key::Counter) && entry.after.is_some()
         };
-        // The server forgets this name when its backlog expires, so the first write after a failover keeps it.
+        // The server forgets this name when its backlog expires, so the first write after a
+        // failover keeps it.
         if !known.promoted.is_empty() && write.entries.iter().any(is_noted) {
             script.arg(PROMOTED).arg("*").arg(&known.promoted);
         }
@@ -307,13 +313,17 @@ impl Engine for Redis {
             }
             answer.map(|(is_done, time)| is_done.then_some(time))
         };
-        let there = |connection: &mut Connection| connection.run_noting(invoke);
-        let (answer, is_again) = self.connection.on_node_of(first, there)?;
+        let (answer, is_again) = self
+            .connection
+            .on_node_of(first, |connection: &mut Connection| {
+                connection.run_noting(invoke)
+            })?;
         match answer {
             Some(time) => Ok(WriteOutcome::Written {
                 now: self.now(time)?,
             }),
-            // The first try may have been executed without an answer, and its text may have been replaced since.
+            // The first try may have been executed without an answer, and its text may have been
+            // replaced since.
             None if is_again => Err(EngineError::unavailable(
                 "the connection broke during a write: whether it was made is not known",
             )),
@@ -338,8 +348,8 @@ impl Engine for Redis {
             }
             let found: Vec<Option<Vec<u8>>> = self.connection.run(|open| {
                 let found = open.ask_all(&asked)?.into_iter().map(|text| match text {
-                    // A key that is no hash is another program's. It is named as damaged: an error would hide all other
-                    // namespaces.
+                    // A key that is no hash is another program's. It is named as damaged: an error
+                    // would hide all other namespaces.
                     Err(error) if error.code() == Some("WRONGTYPE") => Ok(Some(Vec::new())),
                     text => {
                         let [text]: [Option<Vec<u8>>; 1] = from_redis_value(text?)?;
@@ -378,7 +388,8 @@ impl Engine for Redis {
             .run(|open| call.invoke::<()>(&mut open.redis))
     }
 
-    /// A namespace `orders` in database 0 and one in database 1 are two, and their users may not know it.
+    /// A namespace `orders` in database 0 and one in database 1 are two, and their users may not
+    /// know it.
     fn whole_server(&mut self) -> Result<Option<Box<dyn Engine>>, EngineError> {
         if self.connection.database() == 0 {
             return Ok(None);
@@ -433,8 +444,8 @@ impl Debug for Redis {
     }
 }
 
-/// Finds out whether the user may run each command, by calls that change nothing. All are sent at once: a process that
-/// starts waits once for their replies, not seven times.
+/// Finds out whether the user may run each command, by calls that change nothing. All are sent at
+/// once: a process that starts waits once for their replies, not seven times.
 pub(crate) fn check_rights(open: &mut RedisSession, hash: &str, index: &str) -> RedisResult<()> {
     let mut calls = redis::pipe();
     calls.cmd("SCRIPT").arg("LOAD").arg(WRITE);
@@ -444,11 +455,13 @@ pub(crate) fn check_rights(open: &mut RedisSession, hash: &str, index: &str) -> 
     calls.cmd("HMGET").arg(hash).arg("-");
     calls.cmd("HSCAN").arg(hash).arg("0");
     calls.cmd("ZRANGEBYSCORE").arg(index).arg(&["0", "0"]);
-    // The first two lack a value, and the third's script is none: they are refused once the right is there.
+    // The first two lack a value, and the third's script is none: they are refused once the right
+    // is there.
     calls.cmd("ZADD").arg(index).arg(&["0", "-", "0"]);
     calls.cmd("HSET").arg(hash).arg(&["-", "-", "-"]);
     calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
     let mut errors = open.ask_all(&calls)?.into_iter().filter_map(Result::err);
-    // Other errors, such as a server that still loads its data, come again with the first read, which says more.
+    // Other errors, such as a server that still loads its data, come again with the first read,
+    // which says more.
     errors.find(refusal::is_lacking).map_or(Ok(()), Err)
 }

@@ -2,8 +2,8 @@
 
 use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
-/// Commands by which keys may come back as they were. A replica takes over all of its master's, and the server forgets
-/// after a while that it was one.
+/// Commands by which keys may come back as they were. A replica takes over all of its master's, and
+/// the server forgets after a while that it was one.
 pub(crate) const REPLACING: &str =
     "copy debug failover move replicaof restore restore-asking slaveof swapdb";
 
@@ -75,7 +75,8 @@ fn is_replacing(command: &str) -> bool {
     REPLACING.split(' ').any(|name| name == command)
 }
 
-/// A policy of eviction by which leases are forgotten. A namespace has no time to live, so the others leave it alone.
+/// A policy of eviction by which leases are forgotten. A namespace has no time to live, so the
+/// others leave it alone.
 pub(crate) fn fault(info: &str) -> Option<String> {
     let policy = field(info, "maxmemory_policy");
     policy.starts_with("allkeys").then(|| {
@@ -102,8 +103,9 @@ pub(crate) fn is_sentinel(info: &str) -> bool {
 
 /// What the server tells of a name; empty if it does not.
 fn field<'i>(info: &'i str, name: &str) -> &'i str {
-    let value = |line: &'i str| line.strip_prefix(name)?.strip_prefix(':');
-    info.lines().find_map(value).unwrap_or_default()
+    info.lines()
+        .find_map(|line: &'i str| line.strip_prefix(name)?.strip_prefix(':'))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ use randflake_lease::{LeaseStore, Namespace, StoreError};
 
 use crate::engine::{Redis, check_rights};
 
-/// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
+/// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the
+/// processes of many machines.
 ///
-/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which rights and settings it needs,
-/// which losses it notices and which it does not.
+/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which
+/// rights and settings it needs, which losses it notices and which it does not.
 ///
 /// ```no_run
 /// use randflake_lease::Namespace;
@@ -36,10 +37,11 @@ impl RedisStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for another URL. [`StoreError::FailedPrecondition`] when the server's certificate is
-    /// not trusted, or the server refuses the user, is the wrong node of a cluster, a Sentinel or another kind of server, lacks a
-    /// command or the database, evicts keys, or has the namespace with other terms or of a newer version.
-    /// [`StoreError::Unavailable`] when it does not answer.
+    /// [`StoreError::Invalid`] for another URL. [`StoreError::FailedPrecondition`] when the
+    /// server's certificate is not trusted, or the server refuses the user, is the wrong node of a
+    /// cluster, a Sentinel or another kind of server, lacks a command or the database, evicts keys,
+    /// or has the namespace with other terms or of a newer version. [`StoreError::Unavailable`]
+    /// when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let location = ENGINE.location(url)?;
         Self::at(&location, namespace, None)

@@ -1,4 +1,5 @@
-//! The stream of a connection to Redis: commands out, and replies in, which are bounded. The client's own has no bound.
+//! The stream of a connection to Redis: commands out, and replies in, which are bounded. The
+//! client's own has no bound.
 
 use core::fmt::{self, Debug, Formatter};
 use core::net::SocketAddr;
@@ -91,12 +92,13 @@ impl Transport {
         answers.next().unwrap_or(Ok(Value::Okay)).map(drop)
     }
 
-    /// The answers to commands that are sent together; each may be an error of its own. Stops at the first that does not come
-    /// in time: what is left unread ends with the connection.
+    /// The answers to commands that are sent together; each may be an error of its own. Stops at
+    /// the first that does not come in time: what is left unread ends with the connection.
     pub(crate) fn ask_all(&mut self, commands: &Pipeline) -> RedisResult<Vec<RedisResult<Value>>> {
         self.send(&commands.get_packed_pipeline())?;
-        let answer = |_| Ok(self.receive()?.extract_error());
-        (0..commands.len()).map(answer).collect()
+        (0..commands.len())
+            .map(|_| Ok(self.receive()?.extract_error()))
+            .collect()
     }
 
     /// How long a reply and a command may take from here on.
@@ -104,8 +106,8 @@ impl Transport {
         Ok(self.stream.socket().limit(limit)?)
     }
 
-    /// Whether the server has ended the connection, without a round trip. What it sends unasked counts as the end: it would
-    /// be taken for the next reply.
+    /// Whether the server has ended the connection, without a round trip. What it sends unasked
+    /// counts as the end: it would be taken for the next reply.
     pub(crate) fn has_ended(&mut self) -> bool {
         let is_silent = self.stream.socket().is_silent();
         self.is_open = self.is_open && is_silent.unwrap_or(false);

@@ -38,8 +38,8 @@ pub trait Driver: Debug + Send + Sized + 'static {
 /// Texts by their keys.
 pub type TextsByKey = BTreeMap<Key, String>;
 
-/// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
-/// is dropped.
+/// A connection to a server, for one namespace. It is used for one operation after the other; after
+/// an error of its own it is dropped.
 #[expect(
     async_fn_in_trait,
     reason = "a store waits for each future in its own thread: none is sent to another"
@@ -54,11 +54,12 @@ pub trait DatabaseSession: Sized + Send + 'static {
 
     /// The question for the text of a namespace: its name.
     const NAMESPACE: &'static str;
-    /// The question for the next namespace after a place in their order: the place. It answers with the place of that one,
-    /// its name and its text.
+    /// The question for the next namespace after a place in their order: the place. It answers with
+    /// the place of that one, its name and its text.
     const NEXT_NAMESPACE: &'static str;
-    /// Removes what is there under some keys: the namespace, the first and last kind, the first and last number, the text
-    /// that the namespace must have, empty if it may have any, and the namespace once more.
+    /// Removes what is there under some keys: the namespace, the first and last kind, the first and
+    /// last number, the text that the namespace must have, empty if it may have any, and the
+    /// namespace once more.
     const REMOVE: &'static str;
 
     /// Connects to an address, and logs in. The caller limits the time.
@@ -71,8 +72,9 @@ pub trait DatabaseSession: Sized + Send + 'static {
     /// Makes it independent of the settings of the server, the database and the user.
     async fn prepare(&mut self, driver: &Self::Driver) -> Result<(), DatabaseFailure>;
 
-    /// A sentence on tables that no randflake has made, or nobody who is trusted. It is asked for before any is read: what
-    /// stands in their place may run functions with the rights of the user who looks.
+    /// A sentence on tables that no randflake has made, or nobody who is trusted. It is asked for
+    /// before any is read: what stands in their place may run functions with the rights of the user
+    /// who looks.
     async fn distrust(&mut self) -> Result<Option<String>, DatabaseFailure>;
 
     /// Makes the tables. One client does; the others wait, and find them made.
@@ -94,8 +96,8 @@ pub trait DatabaseSession: Sized + Send + 'static {
     /// Ends the session in the way that the server expects.
     async fn close(self) {}
 
-    /// The first row of the answer to a statement that stands in this program, with nothing for `NULL`. All that is not
-    /// known here is a value of it.
+    /// The first row of the answer to a statement that stands in this program, with nothing for
+    /// `NULL`. All that is not known here is a value of it.
     async fn ask(
         &mut self,
         statement: &'static str,
@@ -111,7 +113,8 @@ pub trait DatabaseSession: Sized + Send + 'static {
         row.try_into().map_err(|_| emptied())
     }
 
-    /// Reads the texts of some keys and the state of the server, in one round trip. No state if the tables have no row.
+    /// Reads the texts of some keys and the state of the server, in one round trip. No state if the
+    /// tables have no row.
     async fn look(
         &mut self,
         keys: &[Keys],
@@ -124,8 +127,8 @@ pub trait DatabaseSession: Sized + Send + 'static {
         most: Option<usize>,
     ) -> Result<TextsByKey, DatabaseFailure>;
 
-    /// Writes in one round trip, unless it is large, and by one statement if it is the most frequent write. The server's
-    /// time in microseconds, if it was done.
+    /// Writes in one round trip, unless it is large, and by one statement if it is the most
+    /// frequent write. The server's time in microseconds, if it was done.
     async fn write(
         &mut self,
         write: &Write,

@@ -73,8 +73,8 @@ impl DatabaseFailure {
         }
     }
 
-    /// Failures of all addresses that were asked. If one of them lasts, so does this: another address
-    /// that is down must not make a wrong password look like an outage.
+    /// Failures of all addresses that were asked. If one of them lasts, so does this: another
+    /// address that is down must not make a wrong password look like an outage.
     #[must_use]
     pub fn of_all(mut failures: Vec<(String, Self)>) -> Self {
         let lasts =

@@ -37,15 +37,15 @@ impl StoreRuntime {
         })
     }
 
-    /// Whether a forked child has it of its parent. It must not touch its connections then, not even to
-    /// close them.
+    /// Whether a forked child has it of its parent. It must not touch its connections then, not
+    /// even to close them.
     pub(crate) fn is_inherited(&self) -> bool {
         self.process != process::id()
     }
 
-    /// Waits for some work. A caller that is itself a task of a runtime could not: Tokio forbids one within the other, and
-    /// does not tell a task from a thread of `spawn_blocking`, which could. Then one other thread, which is kept for the
-    /// next call, waits in its place.
+    /// Waits for some work. A caller that is itself a task of a runtime could not: Tokio forbids
+    /// one within the other, and does not tell a task from a thread of `spawn_blocking`, which
+    /// could. Then one other thread, which is kept for the next call, waits in its place.
     pub(crate) fn wait<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&Runtime) -> T + Send + 'static,
@@ -95,7 +95,8 @@ impl Drop for StoreRuntime {
     fn drop(&mut self) {
         let (runtime, helper) = (self.runtime.take(), self.helper.take());
         if self.is_inherited() {
-            // What it waits for is registered once for both processes, and the thread is the parent's.
+            // What it waits for is registered once for both processes, and the thread is the
+            // parent's.
             mem::forget((runtime, helper));
         } else if let Some(runtime) = runtime.and_then(Arc::into_inner) {
             // Its own way to be dropped waits for its threads, which a task may not do.
@@ -118,8 +119,9 @@ mod tests {
     fn one_thread_waits_for_all_callers_within_a_runtime() {
         let outer = runtime::Builder::new_multi_thread().build().unwrap();
         let waiting = |blocking: &mut StoreRuntime| {
-            let waits = |runtime: &Runtime| runtime.block_on(async { thread::current().id() });
-            blocking.wait(waits).unwrap()
+            blocking
+                .wait(|runtime: &Runtime| runtime.block_on(async { thread::current().id() }))
+                .unwrap()
         };
         let mut blocking = StoreRuntime::new().unwrap();
         assert_eq!(waiting(&mut blocking), thread::current().id());

@@ -27,8 +27,8 @@ pub struct ServerState {
 }
 
 impl ServerState {
-    /// Takes the columns of a look: clock in microseconds, session, identity, server, tables and fault. `None` for other
-    /// columns.
+    /// Takes the columns of a look: clock in microseconds, session, identity, server, tables and
+    /// fault. `None` for other columns.
     #[must_use]
     pub fn of(columns: Vec<String>, session: &str) -> Option<Self> {
         let [unix_us, found, identity, server, tables, fault] = columns.try_into().ok()?;
@@ -83,7 +83,8 @@ impl ServerState {
     }
 }
 
-/// The tables have no row. A new connection puts one there, with another number, from which a quarantine follows.
+/// The tables have no row. A new connection puts one there, with another number, from which a
+/// quarantine follows.
 #[must_use]
 pub fn emptied() -> DatabaseFailure {
     let why = "the tables of the lease store were emptied meanwhile";

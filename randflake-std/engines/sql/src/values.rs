@@ -5,8 +5,8 @@ use core::time::Duration;
 use randflake_lease::EngineError;
 use randflake_lease::unstable::engine::{Before, Entry, Key, Keys, Write, newer};
 
-/// A value of a statement. No other way leads into one: what is read from a server is as little trusted as what a user
-/// types.
+/// A value of a statement. No other way leads into one: what is read from a server is as little
+/// trusted as what a user types.
 #[derive(Clone, Copy, Debug)]
 pub enum SqlValue<'v> {
     /// Text, which each engine escapes or binds.

@@ -93,8 +93,8 @@ pub(crate) struct Stored {
     breaks: u64,
     /// When it was made, in Unix time.
     made_ms: u64,
-    /// A random number, drawn when it was made and at each break: of a database and its copy, or of two copies, each gets
-    /// its own.
+    /// A random number, drawn when it was made and at each break: of a database and its copy, or of
+    /// two copies, each gets its own.
     search_from: u32,
 }
 
@@ -134,8 +134,8 @@ impl Stored {
         })
     }
 
-    /// Counts a transaction that changes something, and gives the mark to remember it by; a lease that it grants ends at
-    /// `until_ms`.
+    /// Counts a transaction that changes something, and gives the mark to remember it by; a lease
+    /// that it grants ends at `until_ms`.
     pub(crate) fn write(
         &mut self,
         connection: &Connection,
@@ -165,8 +165,8 @@ impl Stored {
         })
     }
 
-    /// Compares the database with the evidence, and counts a break if it may have forgotten something. If it is a
-    /// copy, it is refused. Says whether that is to be written.
+    /// Compares the database with the evidence, and counts a break if it may have forgotten
+    /// something. If it is a copy, it is refused. Says whether that is to be written.
     pub(crate) fn check(&mut self, evidence: &Evidence<'_>) -> Result<bool, EngineError> {
         let Evidence {
             path,
@@ -197,14 +197,16 @@ impl Stored {
             let known = marks.iter().map(|mark| mark.until_ms.min(i64::MAX as u64));
             self.known_end_ms = known.fold(self.known_end_ms, u64::max);
         }
-        // From now on this is the file that is known, and nobody has seen more writes, so that one loss counts once.
+        // From now on this is the file that is known, and nobody has seen more writes, so that one
+        // loss counts once.
         self.writes = self.writes.max(ahead.unwrap_or(0));
         self.identity = *identity;
         self.path = name.into_owned();
         Ok(is_broken || is_renamed)
     }
 
-    /// Whether what is at a path is a copy: the file that was recorded is still there, and is another one.
+    /// Whether what is at a path is a copy: the file that was recorded is still there, and is
+    /// another one.
     fn is_copied_to(&self, path: &Path) -> bool {
         // Where no original is to be seen, this file was moved.
         let Ok(Some(original)) = private_file::look(Path::new(&self.path)) else {

@@ -1,7 +1,7 @@
 //! A look into a database between operations: without the lock file, and for a moment only.
 //!
-//! SQLite's locks belong to the process: closing any other descriptor of the file would end those of a transaction that
-//! another thread is in. So the file is never read but through SQLite.
+//! SQLite's locks belong to the process: closing any other descriptor of the file would end those
+//! of a transaction that another thread is in. So the file is never read but through SQLite.
 
 use core::time::Duration;
 use std::path::Path;
@@ -11,8 +11,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::continuity::Stored;
 use crate::failure::Failure;
 
-/// What the database says of itself; `None` while another process commits, or if one was killed in a commit, which the next
-/// operation undoes.
+/// What the database says of itself; `None` while another process commits, or if one was killed in
+/// a commit, which the next operation undoes.
 pub(crate) fn stored(path: &Path) -> Result<Option<Stored>, Failure> {
     match connect(path).and_then(|connection| Stored::read(&connection)) {
         Ok(stored) => Ok(Some(stored)),

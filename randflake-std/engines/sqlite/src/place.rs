@@ -50,7 +50,8 @@ impl SqlitePath {
                 .any(|log| is_there(&beside(&self.database, log)))
     }
 
-    /// Sees to it that there is a file for SQLite to open, and says which. Only who opens a store makes it.
+    /// Sees to it that there is a file for SQLite to open, and says which. Only who opens a store
+    /// makes it.
     pub(crate) fn prepare(&self, is_opening: bool) -> Result<Found, EngineError> {
         // A link in the place of a journal would let SQLite write elsewhere.
         for suffix in LOGS {

@@ -78,13 +78,13 @@ impl SqliteSession {
     /// Writes if all is there that must be; says whether it is.
     pub(crate) fn put(&self, namespace: &str, entries: &[Entry]) -> rusqlite::Result<bool> {
         let keys: Vec<_> = entries.iter().map(|entry| Keys::One(entry.key)).collect();
-        // Again, with history and hints, which were not read before: in this transaction nobody else can change them.
+        // Again, with history and hints, which were not read before: in this transaction nobody
+        // else can change them.
         let texts = self.read(namespace, &keys, None)?;
-        let is_so = |entry: &Entry| {
+        if !entries.iter().all(|entry: &Entry| {
             let there = texts.get(&entry.key).map(String::as_str);
             entry.before.allows(there)
-        };
-        if !entries.iter().all(is_so) {
+        }) {
             return Ok(false);
         }
         let sql = "REPLACE INTO record VALUES (?1, ?2, ?3, ?4)";

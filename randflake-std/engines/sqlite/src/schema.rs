@@ -10,13 +10,14 @@ use randflake_lease::{EngineError, Finding};
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rflk");
 pub(crate) const VERSION: i32 = 1;
 
-/// - `store` has one row: what is known of the database itself. `breaks` counts how often it may have forgotten
-///   something, `known_end_ms` is the latest end of a lease that was known outside of it when it did. `made_ms` is when it
-///   was made, and `search_from` the random number by which free node ids are searched.
-/// - `record` has all else: the texts of each namespace by their keys. A kind is 0 for the namespace's record, 1 for its
-///   counter, 2 for a node id, 4 for a hint to a free node id, and 5 for an earlier lease. Kind 6, of
-///   no namespace, is the claim of a secret by its check value. A device is of kind 7, or of 8 if its
-///   number is 2^63 or more.
+/// - `store` has one row: what is known of the database itself. `breaks` counts how often it may
+///   have forgotten something, `known_end_ms` is the latest end of a lease that was known outside
+///   of it when it did. `made_ms` is when it was made, and `search_from` the random number by which
+///   free node ids are searched.
+/// - `record` has all else: the texts of each namespace by their keys. A kind is 0 for the
+///   namespace's record, 1 for its counter, 2 for a node id, 4 for a hint to a free node id, and 5
+///   for an earlier lease. Kind 6, of no namespace, is the claim of a secret by its check value. A
+///   device is of kind 7, or of 8 if its number is 2^63 or more.
 const TABLES: &str = "
     CREATE TABLE store (
         only_row INTEGER PRIMARY KEY CHECK (only_row = 1),

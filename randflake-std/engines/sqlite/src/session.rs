@@ -20,26 +20,29 @@ use randflake_lease::private_file::Found;
 use randflake_lease::unstable::engine::read_clock;
 use randflake_lease::unstable::file::{FileKind, LockedFile};
 
-/// How long to wait for others at most, for the lock and then for other programs that work on the database, such as the
-/// `sqlite3` tool: longer than a thousand operations one after the other, well below a renewal's pause.
+/// How long to wait for others at most, for the lock and then for other programs that work on the
+/// database, such as the `sqlite3` tool: longer than a thousand operations one after the other,
+/// well below a renewal's pause.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The file beside the database: a lock around each operation, and a [`Mark`] outside of the database.
+/// The file beside the database: a lock around each operation, and a [`Mark`] outside of the
+/// database.
 const LOCK: FileKind = FileKind {
     magic: *b"randflake lock\x1a\n",
     name: "the lock file of a lease store",
 };
 
-/// What a transaction writes over is saved in a file that stays where it is, so that its five waits for the
-/// disk are for blocks that are there: of that file twice and of its directory, of the database, and of the
-/// file again. A write-ahead log has to be moved into the database and deleted at the end of each operation,
-/// because what is left in it would be read into a backup that is restored in place: as many waits, in which
-/// the file system has to write its own journal.
+/// What a transaction writes over is saved in a file that stays where it is, so that its five waits
+/// for the disk are for blocks that are there: of that file twice and of its directory, of the
+/// database, and of the file again. A write-ahead log has to be moved into the database and deleted
+/// at the end of each operation, because what is left in it would be read into a backup that is
+/// restored in place: as many waits, in which the file system has to write its own journal.
 const JOURNAL: &str = "persist";
 /// The value `FULL` of `PRAGMA synchronous`.
 const SYNCHRONOUS: i64 = 2;
 
-/// The lock, and a transaction that has begun. A caller that drops it without a commit has changed nothing.
+/// The lock, and a transaction that has begun. A caller that drops it without a commit has changed
+/// nothing.
 #[derive(Debug)]
 pub(crate) struct SqliteSession {
     // Closed before the lock is given back.
@@ -51,8 +54,8 @@ pub(crate) struct SqliteSession {
 }
 
 impl SqliteSession {
-    /// Opens the database, and checks what is there. Who has not seen the store before creates what is missing. What it
-    /// finds is kept even if the operation that follows is refused.
+    /// Opens the database, and checks what is there. Who has not seen the store before creates what
+    /// is missing. What it finds is kept even if the operation that follows is refused.
     pub(crate) fn begin(
         place: &SqlitePath,
         seen: &mut Seen,
@@ -67,7 +70,8 @@ impl SqliteSession {
         }
         let begun = Instant::now();
         let mut lock = Lock::wait(&place.lock, patience)?;
-        // Noted before the new database is there: a crash in between would make it look like one that was never written.
+        // Noted before the new database is there: a crash in between would make it look like one
+        // that was never written.
         if !lock.mark.has_writes() && place.has_remains() {
             lock.remember(Mark::of_lost())?;
         }
@@ -80,7 +84,8 @@ impl SqliteSession {
         if found.identity.inode != before.identity.inode {
             return Err(EngineError::unavailable("the database was replaced meanwhile").into());
         }
-        // Other programs, such as the `sqlite3` tool, know nothing of the lock file; this keeps them out.
+        // Other programs, such as the `sqlite3` tool, know nothing of the lock file; this keeps
+        // them out.
         begin_transaction(&connection)?;
         let is_new = !schema::are_there(&connection)?;
         if is_new && !is_opening {
@@ -124,8 +129,8 @@ impl SqliteSession {
         Ok(session)
     }
 
-    /// Makes the transaction's changes last, and notes them outside of the database; a lease among them ends at
-    /// `until_ms`.
+    /// Makes the transaction's changes last, and notes them outside of the database; a lease among
+    /// them ends at `until_ms`.
     pub(crate) fn commit(
         mut self,
         until_ms: u64,
@@ -158,7 +163,8 @@ impl SqliteSession {
     }
 }
 
-/// The lock file, held until dropped. Nobody else, thread or process, works on the database meanwhile.
+/// The lock file, held until dropped. Nobody else, thread or process, works on the database
+/// meanwhile.
 #[derive(Debug)]
 struct Lock {
     file: LockedFile,
@@ -210,7 +216,8 @@ fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Lets the transaction that has begun, and has changed nothing, be on the disk when it is committed.
+/// Lets the transaction that has begun, and has changed nothing, be on the disk when it is
+/// committed.
 fn set_durable(connection: &Connection) -> Result<(), Failure> {
     if is_durable(connection).is_ok_and(|is_durable| is_durable) {
         return Ok(());
@@ -227,8 +234,12 @@ fn set_durable(connection: &Connection) -> Result<(), Failure> {
 
 fn is_durable(connection: &Connection) -> rusqlite::Result<bool> {
     let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
-    let set = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
-    let journal = connection.pragma_update_and_check(None, "journal_mode", JOURNAL, set)?;
+    let journal = connection.pragma_update_and_check(
+        None,
+        "journal_mode",
+        JOURNAL,
+        |row: &rusqlite::Row<'_>| row.get::<_, String>(0),
+    )?;
     Ok(synchronous == SYNCHRONOUS && journal == JOURNAL)
 }
 

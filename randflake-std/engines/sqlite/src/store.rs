@@ -26,8 +26,8 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
 ///
-/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which rights and settings it needs,
-/// which losses it notices and which it does not.
+/// Its constructors return a [`LeaseStore`]. The [documentation of the crate](crate) says which
+/// rights and settings it needs, which losses it notices and which it does not.
 ///
 /// ```
 /// use randflake_lease::{AcquireRequest, Namespace, NodeIds, QuarantineCause, StoreError, Token};
@@ -74,17 +74,18 @@ pub(crate) struct Sqlite {
 
 impl SqliteStore {
     /// Opens the store at a path, creating the file if it is not there. Its directory must be
-    /// there: in the place of a volume that was not mounted, or at a mistyped path, would be a second store.
+    /// there: in the place of a volume that was not mounted, or at a mistyped path, would be a
+    /// second store.
     ///
     /// It blocks: see [how long](randflake_lease#how-long-calls-block).
     ///
     /// # Errors
     ///
-    /// [`StoreError::FailedPrecondition`] when the file is another program's, a newer version's, a copy of a
-    /// store that is still there, damaged, or may not be written, when it or its directory belongs to
-    /// another user, is missing, or others may write to it, when the file is mounted alone, and when it has the
-    /// namespace with other terms. [`StoreError::Unavailable`] when the disk fails, or another process does not
-    /// let go of the lock for 10 s.
+    /// [`StoreError::FailedPrecondition`] when the file is another program's, a newer version's, a
+    /// copy of a store that is still there, damaged, or may not be written, when it or its
+    /// directory belongs to another user, is missing, or others may write to it, when the file is
+    /// mounted alone, and when it has the namespace with other terms. [`StoreError::Unavailable`]
+    /// when the disk fails, or another process does not let go of the lock for 10 s.
     pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
     }
@@ -119,7 +120,8 @@ impl Sqlite {
         namespace: &Namespace,
     ) -> Result<Option<Self>, EngineError> {
         match path.metadata() {
-            // To resolve the path would refuse a directory that is missing, and there is merely no store.
+            // To resolve the path would refuse a directory that is missing, and there is merely no
+            // store.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             // A process that was killed at the start has left it.
             Ok(metadata) if metadata.len() == 0 => return Ok(None),
@@ -167,8 +169,8 @@ impl Debug for Sqlite {
 }
 
 impl Engine for Sqlite {
-    /// Under the lock nobody else looks. All begin at the same place, so that node ids leased before are leased again, and
-    /// the file does not grow.
+    /// Under the lock nobody else looks. All begin at the same place, so that node ids leased
+    /// before are leased again, and the file does not grow.
     fn profile(&self) -> Profile {
         let path = self.place.database.display().to_string();
         Profile {

@@ -22,7 +22,8 @@ fn run(program: &str) -> (String, TempDir) {
     (String::from_utf8(output.stdout).unwrap(), folder)
 }
 
-/// The numbers in the table of notes, and the ids that were printed: the second note's and the first one's.
+/// The numbers in the table of notes, and the ids that were printed: the second note's and the
+/// first one's.
 fn notes(program: &str) -> (Vec<i64>, [Id; 2]) {
     let (said, folder) = run(program);
     let said = said.strip_suffix(": Drink it\n").unwrap();

@@ -1,5 +1,5 @@
-//! A worker: takes jobs from a queue, a line each, and answers with the id of what it has made of each. It ends with the
-//! queue or with SIGTERM, when the jobs that it has begun are done.
+//! A worker: takes jobs from a queue, a line each, and answers with the id of what it has made of
+//! each. It ends with the queue or with SIGTERM, when the jobs that it has begun are done.
 
 use std::{env, time::Duration};
 

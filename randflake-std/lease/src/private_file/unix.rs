@@ -186,8 +186,9 @@ mod more {
         let has = |field: StatxFlags| told.stx_mask & field.bits() != 0;
         let born = told.stx_btime;
         let born_ns = born.tv_sec.checked_mul(1_000_000_000);
-        let born_ns = born_ns.and_then(|ns| ns.checked_add(born.tv_nsec.into()));
-        let born_ns = born_ns.filter(|_| has(StatxFlags::BTIME));
+        let born_ns = born_ns
+            .and_then(|ns| ns.checked_add(born.tv_nsec.into()))
+            .filter(|_| has(StatxFlags::BTIME));
         (
             born_ns,
             Some(told.stx_mnt_id).filter(|_| has(StatxFlags::MNT_ID)),

@@ -141,8 +141,8 @@ fn grants(
         // Says when to try again: the soonest end for any node ids, the latest one for chosen ones.
         let ends = nodes
             .iter()
-            .filter_map(|node| Some(node.record.as_ref()?.end));
-        let ends = ends.filter(|end| now.tick < *end);
+            .filter_map(|node| Some(node.record.as_ref()?.end))
+            .filter(|end| now.tick < *end);
         let free_from = match acquisition.request.nodes {
             NodeIds::Any(_) => view.free_from.or(ends.min()),
             NodeIds::These(_) => ends.max(),

@@ -159,12 +159,13 @@ pub fn drop_namespace(view: &View, caller: &Caller<'_>) -> Decision<Option<Names
 #[must_use]
 pub fn outlast(view: &View, latest_end: u64) -> Decision<Option<NamespaceRecord>> {
     let mark = view.namespace.as_ref().filter(|_| view.is_dropped());
-    let longer = mark.filter(|mark| mark.quarantine < latest_end);
-    let longer = longer.map(|mark| NamespaceRecord {
-        writes: mark.writes.saturating_add(1),
-        quarantine: latest_end,
-        ..mark.clone()
-    });
+    let longer = mark
+        .filter(|mark| mark.quarantine < latest_end)
+        .map(|mark| NamespaceRecord {
+            writes: mark.writes.saturating_add(1),
+            quarantine: latest_end,
+            ..mark.clone()
+        });
     let answer = longer.as_ref().or(mark).cloned();
     Decision {
         change: Change {

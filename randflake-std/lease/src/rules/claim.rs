@@ -37,8 +37,10 @@ impl SecretClaim {
     /// Encodes the claim as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let database = self.database.map(|number| Base36(number.into()));
-        let database = database.map(|number| number.to_string());
+        let database = self
+            .database
+            .map(|number| Base36(number.into()))
+            .map(|number| number.to_string());
         Line::of(&Form::default())
             .word(&self.namespace)
             .word(database.unwrap_or_default())
@@ -99,10 +101,14 @@ impl Change {
     #[must_use]
     pub fn taken_secret(&self) -> Option<u32> {
         // A dropped namespace has no secret. Its reopening takes one, which may be another.
-        let before = self.namespace_before.as_ref();
-        let before = before.filter(|record| !record.reason.is_dropped);
-        let after = self.namespace_after.as_ref();
-        let after = after.filter(|record| !record.reason.is_dropped);
+        let before = self
+            .namespace_before
+            .as_ref()
+            .filter(|record| !record.reason.is_dropped);
+        let after = self
+            .namespace_after
+            .as_ref()
+            .filter(|record| !record.reason.is_dropped);
         let taken = key_check(after)?;
         // Plain ids have no secret. One that the record names already was claimed before it.
         taken.value().filter(|_| key_check(before) != Some(taken))

@@ -548,8 +548,8 @@ pub(super) fn resumable(
     number: u64,
     now: Duration,
 ) -> Result<(), CounterRefusal> {
-    let invalid = |error: ReserveError| CounterRefusal::Invalid(error.to_string());
-    Segment::new(number, 1).map_err(invalid)?;
+    Segment::new(number, 1)
+        .map_err(|error: ReserveError| CounterRefusal::Invalid(error.to_string()))?;
     let Some(dates) = terms.dates() else {
         return Ok(());
     };

@@ -182,8 +182,8 @@ impl Write {
     /// Whether the write is allowed at a time of the engine clock.
     #[must_use]
     pub fn is_in_window(&self, now: Duration) -> bool {
-        let is_in = |(least, most): (Duration, Duration)| (least..=most).contains(&now);
-        self.window.is_none_or(is_in)
+        self.window
+            .is_none_or(|(least, most): (Duration, Duration)| (least..=most).contains(&now))
     }
 }
 

@@ -67,10 +67,12 @@ impl NamespaceState {
         }
         terms.check_max_ttl()?;
         let now = StoreTime::at(view.now, terms.spec)?;
-        // A dropped namespace is made anew by any client that may open it: only the mark's versions outlive
-        // it.
-        let there = view.namespace.as_ref();
-        let there = there.filter(|record| !record.reason.is_dropped);
+        // A dropped namespace is made anew by any client that may open it: only the mark's versions
+        // outlive it.
+        let there = view
+            .namespace
+            .as_ref()
+            .filter(|record| !record.reason.is_dropped);
         let dropped = view.namespace.as_ref().filter(|_| there.is_none());
         let mut state = Self {
             now,
@@ -117,8 +119,8 @@ impl NamespaceState {
                 state.quarantine(view, caller.seen, QuarantineCause::Dropped);
             }
         } else if has_forgotten {
-            // People see the cause, and a new namespace may be declared so (`Administration::end_quarantine`); the
-            // wait is the same.
+            // People see the cause, and a new namespace may be declared so
+            // (`Administration::end_quarantine`); the wait is the same.
             let granted_nothing = there.is_none() || state.is_new();
             // An operator may end a quarantine of the cause `New` at once, so a process that has
             // had a lease here rules it out.

@@ -258,9 +258,12 @@ impl Search {
     pub(crate) fn changed_hints(&self, is_gone: impl Fn(u32) -> bool, nonce: u64) -> Vec<Entry> {
         // Only after a search: what the first two reads have found, any client finds as fast.
         let is_searched = self.reads > 2;
-        let spare = self.free.iter().filter(|_| is_searched);
-        let spare = spare.filter(|(node_id, _)| !is_gone(**node_id));
-        let spare = spare.map(|(node_id, text)| (*node_id, text.clone()));
+        let spare = self
+            .free
+            .iter()
+            .filter(|_| is_searched)
+            .filter(|(node_id, _)| !is_gone(**node_id))
+            .map(|(node_id, text)| (*node_id, text.clone()));
         self.hints.changed(&is_gone, spare, nonce).collect()
     }
 
@@ -286,10 +289,9 @@ pub(crate) fn freed(max_node_id: u32, change: &Change) -> Vec<Entry> {
     }
     // A lease that ends as it was granted is what everybody expects.
     let freed = change.nodes.iter().filter_map(|node| {
-        let is_early = |before: &NodeRecord| node.after.end < before.end;
         node.before
             .as_ref()
-            .is_some_and(is_early)
+            .is_some_and(|before: &NodeRecord| node.after.end < before.end)
             .then_some(&node.after)
     });
     released(freed)
@@ -422,8 +424,9 @@ impl Hints {
         let gone = self.places.iter().filter(|(_, hint)| hint.leads_to(&gone));
         // Emptied, not removed: the nonce shows that something has changed here.
         let gone = gone.map(|(place, _)| (*place, Hint { nonce, node: None }));
-        let spare = spare.take(PLACES as usize);
-        let spare = spare.map(|(node_id, text)| left(node_id, text, nonce));
+        let spare = spare
+            .take(PLACES as usize)
+            .map(|(node_id, text)| left(node_id, text, nonce));
         // A place is written once: what was found takes that of what is gone.
         let hints: BTreeMap<_, _> = gone.chain(spare).collect();
         hints

@@ -180,8 +180,11 @@ impl Addresses {
 
     /// Looks up a name in a thread: the system's resolver has no time limit that could be set here.
     fn looked_up(&mut self, host: usize, limit: Duration) -> io::Result<Vec<SocketAddr>> {
-        let is_own = |lookup: &Lookup| lookup.host == host && lookup.process == process::id();
-        let lookup = match self.lookup.take().filter(is_own) {
+        let lookup = match self
+            .lookup
+            .take()
+            .filter(|lookup: &Lookup| lookup.host == host && lookup.process == process::id())
+        {
             Some(lookup) => lookup,
             None => self.begin_lookup(host)?,
         };
@@ -325,13 +328,16 @@ impl ExpectedPeer {
         is_encrypted: bool,
     ) -> Vec<Self> {
         let encrypts_by = (!is_encrypted).then_some(location.scheme.encrypts_by);
-        let expected = |host: &Host| Self {
-            kind,
-            name,
-            host: host.clone(),
-            encrypts_by,
-        };
-        location.hosts().iter().map(expected).collect()
+        location
+            .hosts()
+            .iter()
+            .map(|host: &Host| Self {
+                kind,
+                name,
+                host: host.clone(),
+                encrypts_by,
+            })
+            .collect()
     }
 
     /// Why no try can succeed, if a server of another kind answers, or only one of the two sides

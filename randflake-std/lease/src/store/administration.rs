@@ -73,8 +73,9 @@ impl Administration<'_> {
             .administer(|view, caller| end_quarantine(view, caller, has_leases))
     }
 
-    /// Ends a quarantine whatever it is for, as one that was set by a wrong clock. A caller that ends one
-    /// too early lets ids repeat: no process may hold a lease that the store has forgotten.
+    /// Ends a quarantine whatever it is for, as one that was set by a wrong clock. A caller that
+    /// ends one too early lets ids repeat: no process may hold a lease that the store has
+    /// forgotten.
     ///
     /// # Errors
     ///
@@ -128,8 +129,8 @@ impl Administration<'_> {
     /// until every lease has expired that the original may have granted since. Does nothing where
     /// the store is no copy.
     ///
-    /// Until then a copy refuses every operation as [`StoreError::FailedPrecondition`]. An operator who
-    /// calls this while the original is in use lets ids repeat: both grant the same node ids.
+    /// Until then a copy refuses every operation as [`StoreError::FailedPrecondition`]. An operator
+    /// who calls this while the original is in use lets ids repeat: both grant the same node ids.
     ///
     /// # Errors
     ///
@@ -209,8 +210,8 @@ impl Administration<'_> {
                 version: before,
             });
         }
-        // A caller that forces it has been told which leases stop; looking for them again would change
-        // nothing.
+        // A caller that forces it has been told which leases stop; looking for them again would
+        // change nothing.
         if force {
             self.store
                 .administer(|view, caller| raise(view, caller, None))?;

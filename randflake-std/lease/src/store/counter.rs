@@ -178,11 +178,15 @@ impl Counter<'_> {
     /// Store and namespace of the counter, as messages name them.
     fn place(&self) -> CounterPlace {
         let (profile, namespace) = (&self.store.records.profile, self.store.namespace.name());
-        let by_url = |url: &String| format!("--store {} --namespace {namespace}", quoted(url));
         CounterPlace {
             store: profile.url.as_ref().unwrap_or(&profile.place).clone(),
             namespace: namespace.to_owned(),
-            arguments: (self.store.arguments.clone()).or_else(|| profile.url.as_ref().map(by_url)),
+            arguments: (self.store.arguments.clone()).or_else(|| {
+                profile
+                    .url
+                    .as_ref()
+                    .map(|url: &String| format!("--store {} --namespace {namespace}", quoted(url)))
+            }),
         }
     }
 

@@ -376,8 +376,9 @@ impl LeaseStore {
         // No window to check: `now` is the estimate itself. The write compares the store's clock.
         let Decision { mut change, answer } = renew(&view, leases, ttl, &self.caller(None, fresh));
         // A loss or a quarantine is never decided from memory.
-        let is_all = |answer: &Renewals| answer.iter().all(Result::is_ok);
-        let renewed = answer.ok().filter(is_all);
+        let renewed = answer
+            .ok()
+            .filter(|answer: &Renewals| answer.iter().all(Result::is_ok));
         let Some(renewed) = renewed.filter(|_| change.namespace_after.is_none()) else {
             return Ok(BlindRenewal::ReadFirst);
         };

@@ -191,8 +191,9 @@ pub fn look(path: &Path, kind: &FileKind) -> Result<(u64, String), EngineError> 
 
 fn read(file: &File, path: &Path, kind: &FileKind) -> Result<Version, EngineError> {
     let bytes = bytes_of(file).map_err(|error| FileRefusal::io(path, error))?;
-    let versions = bytes.chunks(LEN);
-    let versions = versions.filter_map(|bytes| Version::from_bytes(bytes, kind.magic));
+    let versions = bytes
+        .chunks(LEN)
+        .filter_map(|bytes| Version::from_bytes(bytes, kind.magic));
     match versions.max_by_key(|version| version.writes) {
         Some(version) if bytes.len() <= 2 * LEN => Ok(version),
         // A process that was killed in its first write leaves less than a version; a cut of the

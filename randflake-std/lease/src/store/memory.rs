@@ -285,10 +285,13 @@ impl Engine for Memory {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
         let state = self.begin()?;
-        let names = state.texts.iter().filter(|((name, key), _)| {
-            *key == Key::Namespace && only.is_none_or(|only| only == name)
-        });
-        let names = names.map(|((name, _), text)| (name.clone(), text.clone()));
+        let names = state
+            .texts
+            .iter()
+            .filter(|((name, key), _)| {
+                *key == Key::Namespace && only.is_none_or(|only| only == name)
+            })
+            .map(|((name, _), text)| (name.clone(), text.clone()));
         Ok(Some(names.collect()))
     }
 

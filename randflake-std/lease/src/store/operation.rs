@@ -136,13 +136,16 @@ impl LeaseStore {
     /// Removes what an interrupted drop has left: leases in ticks of a layout that may be another.
     /// Returns whether there was anything.
     fn clear_interrupted_drop(&mut self) -> Result<bool, StoreError> {
-        let cleared = self.records.has_leases().map_err(StoreError::from);
-        let cleared = cleared.and_then(|has_leases| {
-            if has_leases {
-                self.clear_dropped()?;
-            }
-            Ok(has_leases)
-        });
+        let cleared = self
+            .records
+            .has_leases()
+            .map_err(StoreError::from)
+            .and_then(|has_leases| {
+                if has_leases {
+                    self.clear_dropped()?;
+                }
+                Ok(has_leases)
+            });
         // An engine may hold a lock since the read.
         cleared.inspect_err(|_| self.records.engine().abandon())
     }

@@ -276,8 +276,10 @@ impl Records {
         let search = self.search.take();
         if let Some((search, first)) = search.as_ref().zip(written().next()) {
             let taken: BTreeSet<_> = written().map(|record| record.node_id).collect();
-            let is_gone = |node_id| taken.contains(&node_id) || self.doubted.contains(&node_id);
-            entries.extend(search.changed_hints(is_gone, first.nonce));
+            entries.extend(search.changed_hints(
+                |node_id| taken.contains(&node_id) || self.doubted.contains(&node_id),
+                first.nonce,
+            ));
         }
         // Only a release ends a lease early, and it searches nothing: so no hint is written twice.
         entries.extend(freed(self.namespace.spec().max_node_id(), change));

@@ -1,7 +1,9 @@
-//! Helpers for engines on servers and in files: stores by URL, and how much the contract asks of them.
+//! Helpers for engines on servers and in files: stores by URL, and how much the contract asks of
+//! them.
 //!
-//! A request takes up to a thousand times as long as in memory, and the rules that decide are the same. So a
-//! [`Backend`](super::leases::Backend) there takes [`filled`] and [`history_steps`] of this module.
+//! A request takes up to a thousand times as long as in memory, and the rules that decide are the
+//! same. So a [`Backend`](super::leases::Backend) there takes [`filled`] and [`history_steps`] of
+//! this module.
 
 use randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain, Randflake};
 

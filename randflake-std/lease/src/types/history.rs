@@ -14,7 +14,8 @@ use crate::store::LeaseStore;
 /// finds it, and five weeks.
 pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
-/// The leases of a namespace that a store knows, also earlier ones: see [`HistoryReader::read`](crate::HistoryReader::read).
+/// The leases of a namespace that a store knows, also earlier ones: see
+/// [`HistoryReader::read`](crate::HistoryReader::read).
 #[derive(Clone, Debug)]
 pub struct History {
     spec: LayoutSpec,
@@ -213,8 +214,11 @@ impl NodeHistory {
         }
         // A gap hides the ticks before it, back to a lease that is known.
         let next = self.leases.get(later).map(|next| next.record.grant.start);
-        let is_hiding = |gap: &&Gap| next.is_none_or(|next| gap.before <= next);
-        let gap = self.gaps.iter().filter(is_hiding).map(|gap| gap.before);
+        let gap = self
+            .gaps
+            .iter()
+            .filter(|gap: &&Gap| next.is_none_or(|next| gap.before <= next))
+            .map(|gap| gap.before);
         // The first lease tells when the one before it ended: in between the node id was free.
         let (begin, cause) = match (gap.max(), self.leases.first()) {
             (Some(before), _) => (before, UnknownCause::Gap),
@@ -272,13 +276,12 @@ impl History {
     /// The answer about one tick, from the leases of its node id around it.
     pub(crate) fn explained(&self, leases: &NodeHistory, tick: u64) -> TickExplanation {
         let explanation = self.explain_by(leases, tick);
-        let has_decided = |gap: &&Gap| match explanation {
+        let gap = leases.gaps.iter().find(|gap: &&Gap| match explanation {
             Explanation::Unknown { known_from, cause } => {
                 cause == UnknownCause::Gap && gap.before == known_from
             }
             _ => false,
-        };
-        let gap = leases.gaps.iter().find(has_decided);
+        });
         TickExplanation {
             gap: gap.or_else(|| leases.gaps.first()).copied(),
             explanation,

@@ -91,8 +91,12 @@ impl Namespace {
     /// [`NamespaceError`] for any other.
     pub fn check_name(name: &str) -> Result<(), NamespaceError> {
         // Few characters, because the name is a part of keys, and messages show it as it is.
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
-        if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
+        if name.is_empty()
+            || name.len() > MAX_NAME_LEN
+            || !name
+                .chars()
+                .all(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
+        {
             let name = name.to_owned();
             return Err(NamespaceError { name });
         }
@@ -105,8 +109,8 @@ impl Namespace {
     ///
     /// It is one of the namespace's terms, as the layout is: stored when the namespace is created,
     /// fixed from then on, and set by every process that leases. An acquire or a renewal with
-    /// another one is refused as [`StoreError::Terms`](crate::StoreError::Terms). A program that only
-    /// looks, releases or administers takes the stored one unless it is set.
+    /// another one is refused as [`StoreError::Terms`](crate::StoreError::Terms). A program that
+    /// only looks, releases or administers takes the stored one unless it is set.
     ///
     /// After a data loss the store grants nothing for this long and 20 s, so a shorter one recovers
     /// sooner. If the namespace's record is lost, too, the store waits for the longest TTL that is

@@ -162,8 +162,8 @@ impl Terms {
         ms.div_ceil(self.spec.tick_ms())
     }
 
-    /// Whether both mean the same ids and leases, as far as both say. Two key numbers agree, because
-    /// a rotation may lie between them; only a client that leases needs the stored one.
+    /// Whether both mean the same ids and leases, as far as both say. Two key numbers agree,
+    /// because a rotation may lie between them; only a client that leases needs the stored one.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.spec.fields() == other.spec.fields()
@@ -219,8 +219,11 @@ impl Terms {
     /// In what these differ from others, for people: what is in these, and what in the others.
     fn differences(&self, others: &Self) -> (String, String) {
         // What one of them does not say does not differ.
-        let pairs = self.parts().into_iter().zip(others.parts());
-        let pairs = pairs.filter_map(|(ours, theirs)| ours.zip(theirs));
+        let pairs = self
+            .parts()
+            .into_iter()
+            .zip(others.parts())
+            .filter_map(|(ours, theirs)| ours.zip(theirs));
         let (ours, theirs): (Vec<_>, Vec<_>) =
             pairs.filter(|(ours, theirs)| ours != theirs).unzip();
         (ours.join(", "), theirs.join(", "))

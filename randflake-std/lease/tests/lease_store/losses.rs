@@ -299,8 +299,8 @@ fn a_second_drop_ends_the_first() {
     assert_eq!(left, [Key::Namespace]);
 }
 
-/// A client that had a lease before the drop, or has seen the mark, acquires as anybody does once the
-/// quarantine is over: however soon after the drop the namespace was opened again.
+/// A client that had a lease before the drop, or has seen the mark, acquires as anybody does once
+/// the quarantine is over: however soon after the drop the namespace was opened again.
 #[test]
 fn old_holders_do_not_close_a_reopened_namespace() {
     let namespace = Namespace::new("orders", Randflake).unwrap();

@@ -176,11 +176,14 @@ fn an_acquire_keeps_to_what_a_deferred_store_can() {
             }
         }
     }
-    let opens = |namespace: &Namespace| {
-        let store = MemoryStore::with_system_clock(namespace.clone());
-        Ok::<_, StoreError>(watched(store, OneByOne))
-    };
-    let refused = acquire(&mut deferred(&namespace(), opens), 2).unwrap_err();
+    let refused = acquire(
+        &mut deferred(&namespace(), |namespace: &Namespace| {
+            let store = MemoryStore::with_system_clock(namespace.clone());
+            Ok::<_, StoreError>(watched(store, OneByOne))
+        }),
+        2,
+    )
+    .unwrap_err();
     assert!(refused.to_string().contains("at most 1"), "{refused}");
 }
 

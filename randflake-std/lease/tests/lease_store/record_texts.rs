@@ -1,4 +1,5 @@
-//! Records of version 1, which later versions read and write again unchanged; and what writes consist of.
+//! Records of version 1, which later versions read and write again unchanged; and what writes
+//! consist of.
 
 use core::time::Duration;
 

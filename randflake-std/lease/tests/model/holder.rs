@@ -200,8 +200,9 @@ impl Process {
 
     /// Goes on after a restart as if nothing had been.
     pub(crate) fn crash_and_go_on(&mut self) {
-        let again = |holding: Holding| Holding::new(holding.held.grant, holding.terms);
-        let holdings = self.holdings.map(|holding| holding.map(again));
+        let holdings = self.holdings.map(|holding| {
+            holding.map(|holding: Holding| Holding::new(holding.held.grant, holding.terms))
+        });
         self.crash();
         self.holdings = holdings;
     }

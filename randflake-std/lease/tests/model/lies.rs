@@ -88,8 +88,10 @@ pub(crate) fn after(
             }
         }
         Some(Flaw::QuarantineOfTheNewcomer) => {
-            let former = change.namespace_before.as_ref();
-            let former = former.map_or(0, |record| record.quarantine);
+            let former = change
+                .namespace_before
+                .as_ref()
+                .map_or(0, |record| record.quarantine);
             let now = mine.spec.tick_at(view.now).unwrap_or(0);
             if let Some(record) = &mut change.namespace_after
                 && record.quarantine > former

@@ -52,12 +52,11 @@ pub(crate) const COLUMNS: [&str; 23] = [
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = String> {
-    let names = |operation| {
+    OPERATIONS.into_iter().flat_map(|operation| {
         COLUMNS
             .iter()
             .map(move |column| format!("{operation}.{column}"))
-    };
-    OPERATIONS.into_iter().flat_map(names)
+    })
 }
 
 pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {

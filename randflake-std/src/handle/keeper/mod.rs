@@ -378,7 +378,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             return Ok(());
         }
         let wanted = if self.is_chosen {
-            // The application derives something from chosen node ids, so they are not replaced by others.
+            // The application derives something from chosen node ids, so they are not replaced by
+            // others.
             NodeIds::These(&former)
         } else {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))

@@ -1,17 +1,19 @@
 //! Checker of linearizability: each operation at one moment between its beginning and its
 //! answer.
 //!
-//! Such a check takes exponential time for operations of any kind. Here it takes that of a sort, and is exact, because no
-//! text is written twice, and a write names the texts that it replaces:
+//! Such a check takes exponential time for operations of any kind. Here it takes that of a sort,
+//! and is exact, because no text is written twice, and a write names the texts that it replaces:
 //!
-//! - What was done is known. A write was done if that was answered, or if its text was seen: read, or replaced by a write
-//!   that was done. One of unknown outcome whose text nobody has seen is as good as never done, at all its keys.
-//! - Its order is known. Two writes that replaced one text are a compare that was lost; so the writes of a key form a
-//!   chain from its beginning.
-//! - What is left are moments: each write within its interval, after those that it follows, not before anybody has begun
-//!   the last reading of what it replaces, and not after anybody has ended the first reading of its own text. These are
-//!   least and greatest times and an order, so the earliest moment of each write, computed along the chains, is
-//!   late enough for all that follow if any is.
+//! - What was done is known. A write was done if that was answered, or if its text was seen: read,
+//!   or replaced by a write that was done. One of unknown outcome whose text nobody has seen is as
+//!   good as never done, at all its keys.
+//! - Its order is known. Two writes that replaced one text are a compare that was lost; so the
+//!   writes of a key form a chain from its beginning.
+//! - What is left are moments: each write within its interval, after those that it follows, not
+//!   before anybody has begun the last reading of what it replaces, and not after anybody has ended
+//!   the first reading of its own text. These are least and greatest times and an order, so the
+//!   earliest moment of each write, computed along the chains, is late enough for all that follow
+//!   if any is.
 
 use core::fmt::{self, Display, Formatter};
 use core::ops::AddAssign;
@@ -53,9 +55,10 @@ pub(crate) enum Outcome {
     Unknown,
 }
 
-/// Leaves out the readings of writes that a kill at this time may have undone, for an engine that shows a write before it
-/// is kept: `MariaDB` does, while its log is on the way to the disk. Such a write was not answered, no write that was done
-/// came after it, and nobody has begun to read it since the kill. Whatever else was seen has to be as on any engine.
+/// Leaves out the readings of writes that a kill at this time may have undone, for an engine that
+/// shows a write before it is kept: `MariaDB` does, while its log is on the way to the disk. Such a
+/// write was not answered, no write that was done came after it, and nobody has begun to read it
+/// since the kill. Whatever else was seen has to be as on any engine.
 pub(crate) fn without_undone(history: &[Operation], killed: u64) -> Vec<Operation> {
     let mut unanswered = HashSet::new();
     let (mut replaced_by, mut kept) = (HashMap::new(), Vec::new());
@@ -209,8 +212,10 @@ pub(crate) fn check(history: &[Operation]) -> Result<Figures, String> {
     figures.reads = reads.len();
     let seen = reads.iter().map(|(place, found, ..)| (*place, *found));
     let done = done(&writes, seen.collect())?;
-    let is_unanswered = |version: &&Version| writes[*version].outcome == Outcome::Unknown;
-    figures.done_unanswered = done.iter().filter(is_unanswered).count();
+    figures.done_unanswered = done
+        .iter()
+        .filter(|version: &&Version| writes[*version].outcome == Outcome::Unknown)
+        .count();
     let successors = chains(&writes, &done)?;
     for (place, found, begun, ended) in reads {
         if let Some(write) = writes.get_mut(&found) {
@@ -225,7 +230,8 @@ pub(crate) fn check(history: &[Operation]) -> Result<Figures, String> {
     Ok(figures)
 }
 
-/// The writes that were done: those of which that was answered, of texts that were seen, and of what these replaced.
+/// The writes that were done: those of which that was answered, of texts that were seen, and of
+/// what these replaced.
 fn done(writes: &Writes<'_>, mut seen: Vec<(Place, Version)>) -> Result<HashSet<Version>, String> {
     for write in writes
         .iter()
@@ -288,8 +294,10 @@ fn find_moments(
         .iter()
         .map(|version| (*version, waits_for(version)))
         .collect();
-    let is_first = |(version, count): (&Version, &usize)| (*count == 0).then_some(*version);
-    let mut ready: Vec<Version> = waiting.iter().filter_map(is_first).collect();
+    let mut ready: Vec<Version> = waiting
+        .iter()
+        .filter_map(|(version, count): (&Version, &usize)| (*count == 0).then_some(*version))
+        .collect();
     let mut placed = 0;
     while let Some(version) = ready.pop() {
         placed += 1;

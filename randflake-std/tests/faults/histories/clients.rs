@@ -96,11 +96,14 @@ impl Round {
             text.map_or(NOTHING, |text| text.parse().unwrap())
         };
         let places = self.first..self.first + PLACES;
-        let read = |place| Event::Read {
-            place,
-            found: found(place),
-        };
-        self.record(begun, ended, places.map(read));
+        self.record(
+            begun,
+            ended,
+            places.map(|place| Event::Read {
+                place,
+                found: found(place),
+            }),
+        );
         if is_look {
             return Ok(());
         }
@@ -118,17 +121,19 @@ impl Round {
             .map(|at| self.first + at % PLACES)
             .map(|place| (place, found(place)))
             .collect();
-        let entry = |(place, before): &(Place, Version)| Entry {
-            key: Key::Node(*place),
-            before: match *before {
-                NOTHING => Before::Nothing,
-                before => Before::Text(before.to_string()),
-            },
-            after: Some(version.to_string()),
-        };
         let write = Write {
             fingerprint: reading.continuity.fingerprint.clone(),
-            entries: replaced.iter().map(entry).collect(),
+            entries: replaced
+                .iter()
+                .map(|(place, before): &(Place, Version)| Entry {
+                    key: Key::Node(*place),
+                    before: match *before {
+                        NOTHING => Before::Nothing,
+                        before => Before::Text(before.to_string()),
+                    },
+                    after: Some(version.to_string()),
+                })
+                .collect(),
             ..Write::default()
         };
         let begun = self.now();

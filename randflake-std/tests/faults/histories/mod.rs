@@ -1,8 +1,10 @@
-//! Histories of clients that read and write conditionally at the same time, with when each operation began and ended: as
-//! if each had been done at one moment in between, on every engine and whatever befalls it.
+//! Histories of clients that read and write conditionally at the same time, with when each
+//! operation began and ended: as if each had been done at one moment in between, on every engine
+//! and whatever befalls it.
 //!
-//! A history is checked in the time of a sort, so it need not be short (see [`checker`]). Each round of faults has keys of
-//! its own: what a round has left undone cannot matter to the next one, and memory stays small.
+//! A history is checked in the time of a sort, so it need not be short (see [`checker`]). Each
+//! round of faults has keys of its own: what a round has left undone cannot matter to the next one,
+//! and memory stays small.
 
 mod checker;
 mod clients;
@@ -58,9 +60,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.push(trial(&name("sqlite"), || {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("leases.db");
-        let open = |_| SqliteStore::open(&path, &namespace(NAMESPACE)).unwrap();
         rounds("sqlite", |round| {
-            Clients::new(CLIENTS, round, open).work_while(|progress| progress.after(MANY / 4));
+            Clients::new(CLIENTS, round, |_| {
+                SqliteStore::open(&path, &namespace(NAMESPACE)).unwrap()
+            })
+            .work_while(|progress| progress.after(MANY / 4));
         });
     }));
     trials
@@ -90,13 +94,15 @@ fn rounds(engine: &str, mut run: impl FnMut(&Round)) {
     }
 }
 
-/// It is killed and suspended; half of the clients have a network that is cut, is slow, or loses replies.
+/// It is killed and suspended; half of the clients have a network that is cut, is slow, or loses
+/// replies.
 fn on_a_server(engine: &mut dyn ServerEngine) {
     let proxy = Proxy::to(engine.port());
     let urls = [engine.url(), engine.url_at(proxy.port)];
     let connect = |at: usize| open(&urls[at % urls.len()], &namespace(NAMESPACE)).unwrap();
-    // InnoDB releases a transaction's locks before its log is on the disk, so others may read what a kill undoes. A lease
-    // is granted by a write alone, whose log comes after that of what it replaces.
+    // InnoDB releases a transaction's locks before its log is on the disk, so others may read what
+    // a kill undoes. A lease is granted by a write alone, whose log comes after that of what it
+    // replaces.
     let shows_before_kept = engine.url().starts_with("mysql:");
     rounds(&engine.url(), |round| {
         let clients = Clients::new(CLIENTS, round, connect);
@@ -178,14 +184,14 @@ fn is_found(flaw: Flaw, open: impl Fn() -> LeaseStore) {
     let begun = Instant::now();
     for number in 0.. {
         let round = Round::new(number);
-        let flawed = |_| {
+        Clients::new(CLIENTS, &round, |_| {
             open().wrapped(|engine| Flawed {
                 engine,
                 flaw,
                 last: None,
             })
-        };
-        Clients::new(CLIENTS, &round, flawed).work_while(|progress| progress.after(ANSWERS));
+        })
+        .work_while(|progress| progress.after(ANSWERS));
         if let Err(found) = round.check() {
             println!("{flaw:?}, after {:.1?}: {found}", begun.elapsed());
             return;

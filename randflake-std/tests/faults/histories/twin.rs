@@ -1,4 +1,5 @@
-//! The checker gives the verdict of one that tries all orders, on short random histories, true and false ones.
+//! The checker gives the verdict of one that tries all orders, on short random histories, true and
+//! false ones.
 
 use fastrand::Rng;
 use libtest_mimic::Trial;
@@ -61,7 +62,8 @@ fn what_a_kill_undoes() {
         ended: begun + 1,
         event: Event::Read { place: 0, found: 1 },
     };
-    // The text of the first write was read, and then another one replaced what had been there before.
+    // The text of the first write was read, and then another one replaced what had been there
+    // before.
     let story = |outcome, read_again| {
         let mut story = vec![write(1, 1, outcome), read(3), write(2, 12, Outcome::Done)];
         story.extend(read_again);

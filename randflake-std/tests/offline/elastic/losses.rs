@@ -1,5 +1,5 @@
-//! Elastic handles without enough leases: full namespaces, stores that fail, lost leases and new ones,
-//! and what a watched store is asked.
+//! Elastic handles without enough leases: full namespaces, stores that fail, lost leases and new
+//! ones, and what a watched store is asked.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;

@@ -252,12 +252,15 @@ fn a_buffer_takes_more_too() {
     let ids = builder(memory(), 1..=4).ttl(LONG_TTL).build().unwrap();
     let mut buffer = vec![Id::from_u64(0); PER_TICK * 2];
     let mut issued = Vec::new();
-    let fill = || match ids.fill(&mut buffer) {
-        Ok(count) => issued.extend_from_slice(&buffer[..count]),
-        Err(GenerateError::SequenceExhausted { .. }) => pause(),
-        Err(error) => panic!("{error}"),
-    };
-    until("four node ids", fill, || held(&ids) == 4);
+    until(
+        "four node ids",
+        || match ids.fill(&mut buffer) {
+            Ok(count) => issued.extend_from_slice(&buffer[..count]),
+            Err(GenerateError::SequenceExhausted { .. }) => pause(),
+            Err(error) => panic!("{error}"),
+        },
+        || held(&ids) == 4,
+    );
     assert_distinct(issued);
 }
 

@@ -1,4 +1,5 @@
-//! Leases of a handle: renewed, lost and replaced, on stores that fail, and in an upgraded namespace.
+//! Leases of a handle: renewed, lost and replaced, on stores that fail, and in an upgraded
+//! namespace.
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;

@@ -34,13 +34,15 @@ fn a_child_is_refused_and_its_parent_s_lock_stays() {
     let place = Place::declared();
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
-    let in_child = || {
-        store.renew(&[grant], TTL).is_err_and(|error| {
-            let error = error.to_string();
-            error.contains("a forked child must not use its parent's store")
-        })
-    };
-    assert_eq!(status(fork(in_child)), 0);
+    assert_eq!(
+        status(fork(|| {
+            store.renew(&[grant], TTL).is_err_and(|error| {
+                let error = error.to_string();
+                error.contains("a forked child must not use its parent's store")
+            })
+        })),
+        0
+    );
 
     let child = fork(move || {
         drop(store);

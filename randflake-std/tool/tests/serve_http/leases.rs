@@ -252,7 +252,7 @@ fn fill(server: &Server) -> u64 {
             contested: false,
             past,
             holder: format!("holder-{count}"),
-            knows: VERSION,
+            capabilities: VERSION,
             form: Form::default(),
         };
         let key = if count == LEASES {

@@ -26,7 +26,8 @@ const SETTINGS: [&str; 6] = [
     "innodb_log_file_size",
 ];
 const PAGE_BYTES: f64 = 16_384.0;
-/// A record without its id: header 5, NULL bits 1, length of the text 1, transaction 6, roll pointer 7, number 4, text 47.
+/// A record without its id: header 5, NULL bits 1, length of the text 1, transaction 6, roll
+/// pointer 7, number 4, text 47.
 const ROW_BYTES: u32 = 71;
 
 pub(crate) struct Mariadb {

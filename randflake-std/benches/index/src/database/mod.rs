@@ -25,7 +25,8 @@ pub(crate) trait Database {
     /// Makes the table of a recipe, with partitions below these stored ids if the recipe has them.
     fn create(&mut self, recipe: Recipe, bounds: &[i64]);
 
-    /// Inserts the lines of each writer in a transaction of its own, all at once: seconds until all are committed.
+    /// Inserts the lines of each writer in a transaction of its own, all at once: seconds until all
+    /// are committed.
     fn insert(&mut self, recipe: Recipe, lines: &[String]) -> f64;
 
     /// Writes changed pages to the disk.

@@ -49,7 +49,8 @@ impl<C: Clock> TimeSource<u64> for Given<C> {
     }
 }
 
-/// Something made when the coarse clock has just stepped, so that it shows one time for some milliseconds.
+/// Something made when the coarse clock has just stepped, so that it shows one time for some
+/// milliseconds.
 fn at_a_step<G>(make: impl Fn() -> G) -> G {
     let before = SystemClock.now();
     while SystemClock.now() == before {
@@ -90,8 +91,8 @@ fn ours() -> Vec<Case> {
     ]
 }
 
-/// `ferroid`'s generators for one thread and for several, with a clock that counts milliseconds as they do and with
-/// the clocks that ours have.
+/// `ferroid`'s generators for one thread and for several, with a clock that counts milliseconds as
+/// they do and with the clocks that ours have.
 fn peers() -> Vec<Case> {
     type Basic<T> = BasicSnowflakeGenerator<SnowflakeTwitterId, T>;
     type Atomic<T> = AtomicSnowflakeGenerator<SnowflakeTwitterId, T>;

@@ -131,8 +131,8 @@ fn older_state_is_noticed_by_who_saw_the_later() {
     assert_quarantined(&mut store);
 }
 
-/// A restored snapshot under running holders, with the same cluster id. No process has seen a later revision: the
-/// holder alone knows its lease.
+/// A restored snapshot under running holders, with the same cluster id. No process has seen a later
+/// revision: the holder alone knows its lease.
 #[test]
 fn a_live_lease_that_vanished_sets_a_quarantine() {
     let mut cluster = EtcdCluster::start(1);

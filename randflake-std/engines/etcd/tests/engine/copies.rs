@@ -9,7 +9,8 @@ use randflake_lease::{LeaseStore, StoreError};
 use super::continuity::{assert_quarantined, open_store};
 use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
-/// As `etcdctl make-mirror` does it; a snapshot that is restored with another token is the same to the store.
+/// As `etcdctl make-mirror` does it; a snapshot that is restored with another token is the same to
+/// the store.
 fn mirror(from: &EtcdCluster, to: &EtcdCluster) {
     let [first, behind] = ["randflake/", "randflake0"].map(|key| STANDARD.encode(key));
     let range = format!(r#"{{"key":"{first}","range_end":"{behind}"}}"#);

@@ -1,5 +1,5 @@
-//! The contracts of stores, in an etcd cluster whose clock is the test's; and what becomes of leases
-//! when the cluster forgets them.
+//! The contracts of stores, in an etcd cluster whose clock is the test's; and what becomes of
+//! leases when the cluster forgets them.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -136,7 +136,8 @@ fn goes_on_with_new_tokens(settings: &[&str]) {
     }
 }
 
-/// Signed tokens name the revision of the users and roles, and are refused after any change of these.
+/// Signed tokens name the revision of the users and roles, and are refused after any change of
+/// these.
 #[test]
 fn a_token_from_before_a_change_of_users_is_replaced() {
     let key = NamedTempFile::new().unwrap();

@@ -65,7 +65,8 @@ fn server_back_behind_with_old_data_writes_nothing() {
     let (mut first, grant) = server.holder();
     server.server().kill();
     fs::remove_dir_all(&data).unwrap();
-    // What was restored is told by the time of the tables' files, which MariaDB gives in whole seconds.
+    // What was restored is told by the time of the tables' files, which MariaDB gives in whole
+    // seconds.
     thread::sleep(A_SECOND);
     copy(&older, &data);
     clock.step_ms(-400_000);
@@ -238,7 +239,8 @@ fn records_that_go_back_alone_are_quarantined() {
     }
 }
 
-/// A server computes the next automatic number anew when it has started, by settings that may be others than before.
+/// A server computes the next automatic number anew when it has started, by settings that may be
+/// others than before.
 #[test]
 fn a_server_that_was_restarted_is_the_same() {
     let settings = ["--auto-increment-increment=10", "--auto-increment-offset=3"];

@@ -1,4 +1,5 @@
-//! A copy of the tables in another database of the server: refused, because the original may be in use.
+//! A copy of the tables in another database of the server: refused, because the original may be in
+//! use.
 
 use randflake_lease::StoreError;
 use randflake_mysql::MysqlStore;

@@ -1,5 +1,5 @@
-//! The contracts of stores, on a MariaDB server: each test has a database of its own, and a clock. And what is
-//! MariaDB's own: what is noticed, how long it takes, and who may do it.
+//! The contracts of stores, on a MariaDB server: each test has a database of its own, and a clock.
+//! And what is MariaDB's own: what is noticed, how long it takes, and who may do it.
 
 #![cfg(unix)]
 #![expect(

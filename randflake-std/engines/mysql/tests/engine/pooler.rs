@@ -1,4 +1,5 @@
-//! A pooler in transaction mode: each of two connections is served by the other's session from then on.
+//! A pooler in transaction mode: each of two connections is served by the other's session from then
+//! on.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::{Read, Write};

@@ -34,7 +34,8 @@ fn created(mut client: Client) -> Option<String> {
     client.query_first(question).unwrap()
 }
 
-/// Grants two leases and reserves two blocks of numbers, of which the replica has the first ones. The second lease.
+/// Grants two leases and reserves two blocks of numbers, of which the replica has the first ones.
+/// The second lease.
 fn run_ahead(primary: &Database, replica: &MariadbServer) -> Grant {
     let (mut store, _) = primary.holder();
     if store.counter().status().unwrap().lost {

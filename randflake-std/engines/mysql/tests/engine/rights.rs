@@ -35,7 +35,8 @@ fn uses(server: &Database, user: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A user of the database makes a view in place of a table, which runs a function, and waits for root.
+/// A user of the database makes a view in place of a table, which runs a function, and waits for
+/// root.
 #[test]
 fn root_runs_nothing_that_another_user_has_made() {
     let server = Database::new();

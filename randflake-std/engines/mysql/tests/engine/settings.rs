@@ -129,7 +129,8 @@ fn old_snapshots_do_not_hurt() {
     other.query_drop("COMMIT").unwrap();
 }
 
-/// A client that changes the namespace, to set a quarantine for instance, may not have been answered yet.
+/// A client that changes the namespace, to set a quarantine for instance, may not have been
+/// answered yet.
 #[test]
 fn a_write_waits_for_a_change_of_its_namespace() {
     let server = Database::new();
@@ -153,8 +154,8 @@ fn a_write_waits_for_a_change_of_its_namespace() {
     assert!(renewed.iter().all(Result::is_ok), "{renewed:?}");
 }
 
-/// The first refuses updates by joins and without keys; by the second an answer has one row; by the third
-/// nothing is written. A session may say otherwise.
+/// The first refuses updates by joins and without keys; by the second an answer has one row; by the
+/// third nothing is written. A session may say otherwise.
 #[test]
 fn limits_for_people_do_not_hurt() {
     // The setting is the whole server's.
@@ -172,8 +173,8 @@ fn limits_for_people_do_not_hurt() {
     store.release(&grants).unwrap();
 }
 
-/// By 1 (`CHAIN`) each `COMMIT` begins another transaction, whose writes are undone when the connection ends; by 2
-/// (`RELEASE`) it ends the connection.
+/// By 1 (`CHAIN`) each `COMMIT` begins another transaction, whose writes are undone when the
+/// connection ends; by 2 (`RELEASE`) it ends the connection.
 #[test]
 fn chained_transactions_lose_nothing() {
     for completion_type in [1, 2] {
@@ -202,8 +203,8 @@ fn chained_transactions_lose_nothing() {
     }
 }
 
-/// With a binary log, what the engine has prepared is committed in a recovery only if it is in that log: one
-/// that is not on the disk takes leases with it that were answered.
+/// With a binary log, what the engine has prepared is committed in a recovery only if it is in that
+/// log: one that is not on the disk takes leases with it that were answered.
 #[test]
 fn unfit_servers_are_refused_without_passwords() {
     let settings = ["--log-bin", "--sync-binlog=1"];

@@ -22,7 +22,8 @@ fn execute(server: &PostgresServer, sql: &str) {
     server.client("postgres").batch_execute(sql).unwrap();
 }
 
-/// The server comes back with older data and a clock that is behind: a quarantine by that would end too early.
+/// The server comes back with older data and a clock that is behind: a quarantine by that would end
+/// too early.
 #[test]
 fn nothing_is_written_by_a_clock_that_is_wrong() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Copies of a database: refused, because the original may be in use, until a person says that it is gone.
+//! Copies of a database: refused, because the original may be in use, until a person says that it
+//! is gone.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -140,7 +141,8 @@ fn dump_on_another_server_must_be_declared_moved() {
     assert!(copy.renew(&grants, 300).unwrap().ends[0].is_ok());
 }
 
-/// A database that was dropped and restored under its name is another one, too: the one before may have been renamed.
+/// A database that was dropped and restored under its name is another one, too: the one before may
+/// have been renamed.
 #[test]
 fn dump_restored_under_the_same_name_is_refused() {
     let server = PostgresServer::start();

@@ -37,8 +37,9 @@ impl SilentServer {
     /// Fills the queue of connections: packets of further ones are dropped.
     fn drop_further(&self) -> Vec<TcpStream> {
         const QUICK: Duration = Duration::from_millis(100);
-        let connect = |_| TcpStream::connect_timeout(&self.address(), QUICK).ok();
-        (0..512).map_while(connect).collect()
+        (0..512)
+            .map_while(|_| TcpStream::connect_timeout(&self.address(), QUICK).ok())
+            .collect()
     }
 }
 

@@ -1,6 +1,6 @@
-//! Promises of the PostgreSQL store beyond the contract: servers that do not fit are refused, a full namespace
-//! and old snapshots do not hurt, losses are noticed under open connections, and nobody's code is run who is
-//! not trusted.
+//! Promises of the PostgreSQL store beyond the contract: servers that do not fit are refused, a
+//! full namespace and old snapshots do not hurt, losses are noticed under open connections, and
+//! nobody's code is run who is not trusted.
 
 #![cfg(unix)]
 #![expect(
@@ -169,7 +169,8 @@ fn another_version_s_schema_is_refused() {
     assert!(told.contains("version 2; this one knows 1"), "{told}");
 }
 
-/// A write of several node ids has seen both as they were, and waits for the one that is changing one of them.
+/// A write of several node ids has seen both as they were, and waits for the one that is changing
+/// one of them.
 #[test]
 fn waiting_write_finds_what_the_other_wrote() {
     let server = PostgresServer::start();

@@ -38,8 +38,8 @@ fn answer(from: &mut TcpStream) -> Option<Vec<u8>> {
     }
 }
 
-/// Gives the transactions of one client to two sessions in turn. One that tracks statements prepares each in both, as
-/// newer poolers do.
+/// Gives the transactions of one client to two sessions in turn. One that tracks statements
+/// prepares each in both, as newer poolers do.
 fn pool(mut client: TcpStream, server: u16, tracks_statements: bool) -> Option<()> {
     let connect = || TcpStream::connect(("127.0.0.1", server)).ok();
     let mut sessions = [connect()?, connect()?];

@@ -1,5 +1,5 @@
-//! Owners of the tables, and the rights of those who use them: nobody's code is run who is not trusted, and
-//! the roles of the guide are enough.
+//! Owners of the tables, and the rights of those who use them: nobody's code is run who is not
+//! trusted, and the roles of the guide are enough.
 
 use harness::postgres::PostgresServer;
 use randflake_lease::{LeaseStore, StoreError};
@@ -55,7 +55,8 @@ fn url(server: &PostgresServer, role: &str, database: &str) -> String {
     format!("postgres://{role}@127.0.0.1:{}/{database}", server.port)
 }
 
-/// A role that may create a schema makes one as randflake does, with a view of its own, and waits for a superuser.
+/// A role that may create a schema makes one as randflake does, with a view of its own, and waits
+/// for a superuser.
 #[test]
 fn superuser_runs_nothing_of_another_role() {
     let server = PostgresServer::start();

@@ -1,4 +1,5 @@
-//! A proxy that keeps the connections of its clients while the server behind it becomes another one.
+//! A proxy that keeps the connections of its clients while the server behind it becomes another
+//! one.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;

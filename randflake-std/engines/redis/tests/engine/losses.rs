@@ -150,7 +150,8 @@ mod clocks {
     use harness::preloaded_clock::PreloadedClock;
     use randflake_lease::testkit::leases::acquire;
 
-    /// The quarantine that follows on older data would end by the wrong clock, so it must not be written.
+    /// The quarantine that follows on older data would end by the wrong clock, so it must not be
+    /// written.
     #[test]
     fn server_behind_ends_no_quarantine_early() {
         let clock = PreloadedClock::off_by_ms(0);

@@ -105,7 +105,8 @@ fn a_write_whose_reply_is_lost_is_made_once() {
     assert!(ends[0].is_ok_and(|end| end >= grant.end), "{ends:?}");
 }
 
-/// A connection's first question, all rights at once, a look at the namespace, and an acquire's read and write.
+/// A connection's first question, all rights at once, a look at the namespace, and an acquire's
+/// read and write.
 #[test]
 fn a_process_that_starts_waits_for_five_answers() {
     let redis = RedisServer::start();

@@ -56,8 +56,8 @@ async fn one<S: DatabaseSession>(
 
 /// One question for each, which finds the next by the primary key.
 ///
-/// Others may write rows too. So the list ends after so many, and each row must come after the one before, or it would
-/// never end.
+/// Others may write rows too. So the list ends after so many, and each row must come after the one
+/// before, or it would never end.
 async fn all<S: DatabaseSession>(
     session: &mut S,
 ) -> Result<BTreeMap<String, String>, DatabaseFailure> {

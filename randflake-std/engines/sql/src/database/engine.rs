@@ -17,12 +17,14 @@ impl<D: Driver> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for the URL; [`StoreError::Unavailable`] if the store's runtime cannot be made.
+    /// [`StoreError::Invalid`] for the URL; [`StoreError::Unavailable`] if the store's runtime
+    /// cannot be made.
     pub fn at(location: &Location, namespace: &Namespace) -> Result<Self, StoreError> {
         Ok(Self::over(D::of(location)?, location, namespace)?)
     }
 
-    /// The same as [`Registration::open_existing`](randflake_lease::unstable::url::Registration::open_existing).
+    /// The same as
+    /// [`Registration::open_existing`](randflake_lease::unstable::url::Registration::open_existing).
     ///
     /// # Errors
     ///
@@ -39,7 +41,8 @@ impl<D: Driver> Engine for Database<D> {
             // The statements of a write compare fingerprint, window and settings themselves.
             blind_renewal: true,
             url: Some(self.url.clone()),
-            // Tables can be exchanged under a session, and not every client tells of a broken connection.
+            // Tables can be exchanged under a session, and not every client tells of a broken
+            // connection.
             look_every: Some(Duration::from_secs(1)),
             ..Profile::at(self.place.clone())
         }
@@ -132,8 +135,8 @@ async fn commit<S: DatabaseSession>(
     write: &Write,
 ) -> Result<WriteOutcome, DatabaseFailure> {
     let now = match session.write(write, SingleUpdate::of(&write.entries)).await {
-        // A deadlock, a duplicate key or a planned failure: what the transaction had locked is let go.
-        // Nothing of it was written, so the caller reads again, and decides anew.
+        // A deadlock, a duplicate key or a planned failure: what the transaction had locked is let
+        // go. Nothing of it was written, so the caller reads again, and decides anew.
         Err(failure) if failure.is_overtaken() => {
             session.roll_back().await?;
             None

@@ -1,4 +1,5 @@
-//! One namespace in a database on a server: one session after the other, each operation within a time limit.
+//! One namespace in a database on a server: one session after the other, each operation within a
+//! time limit.
 
 mod catalog;
 mod engine;
@@ -33,8 +34,8 @@ const SETUP_LIMIT: Duration = Duration::from_secs(20);
 // No server or proxy ends connections sooner: they could not be used.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A connection that was lost is
-/// replaced by the next operation.
+/// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A
+/// connection that was lost is replaced by the next operation.
 pub struct Database<D: Driver> {
     /// Driver and session; none during an operation.
     // Before the runtime, which its socket belongs to.
@@ -233,7 +234,8 @@ impl<D: Driver> DatabaseClient<D> {
             return None;
         }
         // Not every end is seen from here: a firewall forgets a connection without a word, and the
-        // client of MySQL does not tell. A renewal that fails because of it would count as an outage.
+        // client of MySQL does not tell. A renewal that fails because of it would count as an
+        // outage.
         if effect == Effect::Writes && self.used.elapsed() >= IDLE {
             let answer = timeout(limit / 2, session.has_same_tables()).await;
             answer.ok()?.ok()?;

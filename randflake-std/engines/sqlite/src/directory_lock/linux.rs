@@ -1,5 +1,5 @@
-//! Locks of open file descriptions: they belong to the open directory, not to the process, so that another descriptor of
-//! the directory, which SQLite opens and closes, does not end them.
+//! Locks of open file descriptions: they belong to the open directory, not to the process, so that
+//! another descriptor of the directory, which SQLite opens and closes, does not end them.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,8 @@ use libc::{
     EINVAL, F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, SEEK_SET, c_int, c_short, flock,
 };
 
-/// Locks some bytes for reading, which a directory allows. Nobody can lock them for writing, so this waits for nobody.
+/// Locks some bytes for reading, which a directory allows. Nobody can lock them for writing, so
+/// this waits for nobody.
 pub(crate) fn share(file: &File, start: i64, len: i64) -> io::Result<()> {
     set(file, F_RDLCK, start, len)
 }

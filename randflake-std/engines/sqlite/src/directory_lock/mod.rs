@@ -1,11 +1,13 @@
-//! A lock on a store's directory, by which each process shows how many writes of the store it has seen.
+//! A lock on a store's directory, by which each process shows how many writes of the store it has
+//! seen.
 //!
-//! The files of a store can be deleted and overwritten under a running process, its lock file too. This lock is on the
-//! directory itself, and ends with the process. A process that opens the store sees by it that a running process has seen more
-//! writes than the database has, so that leases may be missing.
+//! The files of a store can be deleted and overwritten under a running process, its lock file too.
+//! This lock is on the directory itself, and ends with the process. A process that opens the store
+//! sees by it that a running process has seen more writes than the database has, so that leases may
+//! be missing.
 //!
-//! A process that has seen `n` writes shares `n + 1` bytes from an offset that follows from the name of the database, so
-//! that several stores in a directory do not meet.
+//! A process that has seen `n` writes shares `n + 1` bytes from an offset that follows from the
+//! name of the database, so that several stores in a directory do not meet.
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod linux;
@@ -31,7 +33,8 @@ const SPAN: i64 = 1 << 42;
 /// Stores in a directory that are told apart.
 const NAMES: u64 = 1 << 20;
 
-/// The locks of this process, by the path of the database: one for all handles of a store, which may be thousands.
+/// The locks of this process, by the path of the database: one for all handles of a store, which
+/// may be thousands.
 static LOCKS: Mutex<BTreeMap<PathBuf, Weak<DirectoryLock>>> = Mutex::new(BTreeMap::new());
 
 /// A lock on a directory, until it is dropped or the process ends.
@@ -49,7 +52,8 @@ pub(crate) struct DirectoryLock {
 impl DirectoryLock {
     /// The lock of this process on the directory of a database.
     pub(crate) fn of(database: &Path) -> Result<Arc<Self>, FileRefusal> {
-        // In a forked child another thread of the parent may have it for ever. A lock of its own does as well.
+        // In a forked child another thread of the parent may have it for ever. A lock of its own
+        // does as well.
         let Ok(mut locks) = LOCKS.try_lock() else {
             return Self::new(database).map(Arc::new);
         };
@@ -85,7 +89,8 @@ impl DirectoryLock {
                 .is_ok_and(|it| is_same(&it))
     }
 
-    /// How many writes a running process has seen, if that is more than a database has; `None` has no database.
+    /// How many writes a running process has seen, if that is more than a database has; `None` has
+    /// no database.
     pub(crate) fn ahead_of(
         &self,
         database: &Path,
@@ -120,8 +125,8 @@ impl DirectoryLock {
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // Closing would not be enough: a child that was forked meanwhile has the directory open as well. In that child the
-        // lock is its parent's.
+        // Closing would not be enough: a child that was forked meanwhile has the directory open as
+        // well. In that child the lock is its parent's.
         if !self.fork_guard.is_in_child() {
             let _closing_unlocks_too = os::unlock(&self.directory, self.start, SPAN);
         }
@@ -133,8 +138,8 @@ fn bytes_of(writes: u64) -> i64 {
     i64::try_from(writes).map_or(SPAN, |writes| writes.saturating_add(1).min(SPAN))
 }
 
-/// The first byte of a database, by its name. That of two names may be the same by chance: then a new store beside another
-/// one waits without need.
+/// The first byte of a database, by its name. That of two names may be the same by chance: then a
+/// new store beside another one waits without need.
 fn start_of(database: &Path) -> i64 {
     let name = database.file_name().unwrap_or_default();
     // FNV-1a: the same in each program, which that of the standard library need not be.

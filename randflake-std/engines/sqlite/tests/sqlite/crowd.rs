@@ -109,8 +109,9 @@ fn grants_of_a_killed_process_are_not_repeated() {
     // No lease is over yet, so every one is of another node id, and in the store.
     let mut store = SqliteStore::open(place.database(), &namespace("orders")).unwrap();
     let records = store.list().unwrap();
-    let kept = records.iter().map(|record| record.grant);
-    let kept: BTreeSet<_> = kept
+    let kept: BTreeSet<_> = records
+        .iter()
+        .map(|record| record.grant)
         .map(|grant| (grant.node_id, grant.start, grant.end))
         .collect();
     assert!(granted.len() >= 2 * 86, "{granted:?}");
@@ -119,8 +120,8 @@ fn grants_of_a_killed_process_are_not_repeated() {
     acquire(&mut store).unwrap();
 }
 
-/// The process that holds the lock is stopped in the middle of an operation, as by a debugger or a frozen
-/// container.
+/// The process that holds the lock is stopped in the middle of an operation, as by a debugger or a
+/// frozen container.
 #[cfg(unix)]
 #[test]
 fn process_stopped_in_an_operation_is_named() {

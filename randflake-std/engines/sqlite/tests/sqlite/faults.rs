@@ -134,13 +134,16 @@ fn a_renewal_outlives_any_call_that_fails() {
         ends.set((ends.get().0, end));
         Ok(())
     };
-    let check = |place: &Place, outcome: Result<(), StoreError>, after: &str| {
-        let kept = place.open().list().unwrap()[0].grant.end;
-        let (before, renewed) = ends.get();
-        let least = if outcome.is_ok() { renewed } else { before };
-        assert!(kept >= least, "{after}: {kept} of {least}");
-        assert!(outcome.is_err() || renewed > before, "{after}");
-    };
-    let calls = with_each_call_failing(prepare, work, check);
+    let calls = with_each_call_failing(
+        prepare,
+        work,
+        |place: &Place, outcome: Result<(), StoreError>, after: &str| {
+            let kept = place.open().list().unwrap()[0].grant.end;
+            let (before, renewed) = ends.get();
+            let least = if outcome.is_ok() { renewed } else { before };
+            assert!(kept >= least, "{after}: {kept} of {least}");
+            assert!(outcome.is_err() || renewed > before, "{after}");
+        },
+    );
     assert!(calls > 8, "{calls}");
 }

@@ -1,4 +1,5 @@
-//! SQLite stores: the contracts of stores, deletion, copies, backups, other programs, many processes.
+//! SQLite stores: the contracts of stores, deletion, copies, backups, other programs, many
+//! processes.
 
 #![cfg(not(miri))]
 #![expect(

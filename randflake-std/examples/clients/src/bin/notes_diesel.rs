@@ -1,5 +1,5 @@
-//! Notes, with `diesel`. The column keeps ids raw, so that new rows go to the end of the table; the program sees and
-//! shows encrypted ids alone.
+//! Notes, with `diesel`. The column keeps ids raw, so that new rows go to the end of the table; the
+//! program sees and shows encrypted ids alone.
 
 use std::env;
 use std::path::PathBuf;

@@ -273,8 +273,8 @@ fn made(since: u64, cause: QuarantineCause) -> NamespaceRecord {
     }
 }
 
-/// By more than clocks may differ. The mark of a drop was there from its start on, no matter who has seen
-/// it when.
+/// By more than clocks may differ. The mark of a drop was there from its start on, no matter who
+/// has seen it when.
 #[test]
 fn only_a_younger_record_follows_on_one_that_was_seen() {
     let reopened = |since| made(since, QuarantineCause::Dropped);

@@ -51,8 +51,9 @@ fn a_lease_is_renewed_from_now_and_never_shortened() {
         ..renewed(&records[place])
     });
     assert_eq!(answer.unwrap(), after.clone().map(Ok));
-    let nodes = change.nodes.into_iter();
-    let nodes: Vec<_> = nodes
+    let nodes: Vec<_> = change
+        .nodes
+        .into_iter()
         .map(|node| (node.before.unwrap(), node.after))
         .collect();
     assert_eq!(nodes, records.into_iter().zip(after).collect::<Vec<_>>());
@@ -177,8 +178,9 @@ fn a_contested_lease_is_marked_once() {
         let world = World::new([there]);
         let Decision { change, answer } = decide(&world, &[held(&record())]);
         assert_eq!(answer.unwrap(), losses(&[Loss::Contested]));
-        let nodes = change.nodes.into_iter();
-        let nodes: Vec<_> = nodes
+        let nodes: Vec<_> = change
+            .nodes
+            .into_iter()
             .map(|node| (node.before.unwrap(), node.after))
             .collect();
         let expected = is_written.then(|| (by_copy.clone(), marked.clone()));

@@ -373,11 +373,13 @@ fn hints(texts: &[(u32, &str)]) -> Hints {
 
 /// Place, condition and text of each entry.
 fn parts(entries: impl IntoIterator<Item = Entry>) -> Vec<(u32, Before, String)> {
-    let parts = |entry: Entry| match entry.key {
-        Key::Hint(place) => (place, entry.before, entry.after.unwrap()),
-        other => panic!("{other:?}"),
-    };
-    entries.into_iter().map(parts).collect()
+    entries
+        .into_iter()
+        .map(|entry: Entry| match entry.key {
+            Key::Hint(place) => (place, entry.before, entry.after.unwrap()),
+            other => panic!("{other:?}"),
+        })
+        .collect()
 }
 
 fn put(place: u32, text: &str) -> (u32, Before, String) {

@@ -60,8 +60,9 @@ impl Content {
             return Err(damaged());
         };
         let node_id = node_id.parse().map_err(|_| damaged())?;
-        let texts = [(Key::Namespace, namespace), (Key::Node(node_id), node)].into_iter();
-        let texts = texts.filter(|(_, text)| !text.is_empty());
+        let texts = [(Key::Namespace, namespace), (Key::Node(node_id), node)]
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty());
         Ok(Self {
             name: name.to_owned(),
             node_id,

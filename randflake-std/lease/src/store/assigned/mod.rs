@@ -77,8 +77,8 @@ const GRACE: Duration = Duration::from_millis(200);
 /// # What it cannot notice
 ///
 /// - **Two processes with one node id and different files**: two machines configured with the same
-///   number, or a pod deleted by force that still runs because its node was cut off. An operator who
-///   assigns node ids must prevent that; a store on a server prevents it.
+///   number, or a pod deleted by force that still runs because its node was cut off. An operator
+///   who assigns node ids must prevent that; a store on a server prevents it.
 /// - A backup that was written over the file in place, or a snapshot of its disk, that was
 ///   restored: call [`start_quarantine`](crate::Administration::start_quarantine) before any
 ///   process starts.
@@ -248,8 +248,8 @@ impl Engine for StaticFile {
             node_ids: (self.node_id, self.node_id),
             // There is room for one lease.
             history: 0,
-            // Every user of the file comes with the same settings, so the longest TTL of a lost file
-            // is known.
+            // Every user of the file comes with the same settings, so the longest TTL of a lost
+            // file is known.
             assumed_max_ttl: Duration::ZERO,
             look_every: Some(LOOK_AT_FILES_EVERY),
             ..Profile::at(self.path.display().to_string())
@@ -261,8 +261,12 @@ impl Engine for StaticFile {
             return Err(self.has_no_such_key());
         }
         // Who asks for the namespace alone may look without the lock.
-        let is_more = |keys: &Keys| *keys != Keys::One(Key::Namespace);
-        let content = if ask.with_state && ask.keys.iter().any(is_more) {
+        let content = if ask.with_state
+            && ask
+                .keys
+                .iter()
+                .any(|keys: &Keys| *keys != Keys::One(Key::Namespace))
+        {
             self.locked()?.1
         } else {
             self.read_unlocked()?.1

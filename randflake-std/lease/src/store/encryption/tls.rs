@@ -127,8 +127,9 @@ pub fn choose_provider() {
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError> {
     let problem = |error: &dyn Display| failed_precondition(path, "certificates", error);
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let read = read.map_err(|error| problem(&error))?;
+    let read = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| problem(&error))?;
     // A file of another format has no certificate, which is no error of the reader.
     if read.is_empty() {
         return Err(problem(&"there is none in it"));

@@ -141,8 +141,9 @@ const LONGEST: u64 = 50;
 const DAY: Duration = Duration::from_secs(86_400);
 
 pub fn random_histories_reserve_no_number_twice(backend: &impl Counters) {
-    let open = || backend.open_counter(&namespace("orders"));
-    let history = run(backend, CounterTerms::default(), open);
+    let history = run(backend, CounterTerms::default(), || {
+        backend.open_counter(&namespace("orders"))
+    });
     assert!(history.reserved.len() > backend.counter_steps() / 10);
 }
 

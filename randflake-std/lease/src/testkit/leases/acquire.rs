@@ -390,17 +390,21 @@ fn refuses(store: &mut LeaseStore, number: u128) {
 pub fn many_clients_at_once(backend: &impl Backend) {
     const CLIENTS: u32 = 16;
     let namespace = Namespace::new("orders", Randflake).unwrap();
-    let clients = (0..CLIENTS).map(|_| patiently(|| backend.open(&namespace)).unwrap());
-    let clients: Vec<_> = clients.enumerate().collect();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|_| patiently(|| backend.open(&namespace)).unwrap())
+        .enumerate()
+        .collect();
     let grants = thread::scope(|scope| {
-        let work = |(client, mut store): (usize, LeaseStore)| {
-            scope.spawn(move || {
-                let numbers = (0..8).map(|n| (client as u128) << 64 | n);
-                let grants = numbers.map(|n| acquire_one(&mut store, n));
-                grants.collect::<Vec<_>>()
+        let threads: Vec<_> = clients
+            .into_iter()
+            .map(|(client, mut store): (usize, LeaseStore)| {
+                scope.spawn(move || {
+                    let numbers = (0..8).map(|n| (client as u128) << 64 | n);
+                    let grants = numbers.map(|n| acquire_one(&mut store, n));
+                    grants.collect::<Vec<_>>()
+                })
             })
-        };
-        let threads: Vec<_> = clients.into_iter().map(work).collect();
+            .collect();
         let grants = threads
             .into_iter()
             .flat_map(|thread| thread.join().unwrap());

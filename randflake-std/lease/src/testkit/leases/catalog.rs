@@ -170,8 +170,12 @@ fn is_refused_as_dropped(store: &mut LeaseStore, end: u64) {
 
 fn quarantine(store: &mut LeaseStore) -> Finding {
     let findings = store.administration().diagnose().unwrap();
-    let wrong = |finding: &Finding| matches!(finding.verdict, Verdict::Wrong(_));
-    assert!(!findings.iter().any(wrong), "{findings:?}");
+    assert!(
+        !findings
+            .iter()
+            .any(|finding: &Finding| matches!(finding.verdict, Verdict::Wrong(_))),
+        "{findings:?}"
+    );
     let quarantine = findings
         .into_iter()
         .find(|finding| finding.name == "quarantine");

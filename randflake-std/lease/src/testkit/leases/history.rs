@@ -262,15 +262,17 @@ impl<'b, B: Backend> World<'b, B> {
     fn check_the_history(&mut self) {
         let history = patiently(|| self.clients[0].store.history().read(0..=u32::MAX)).unwrap();
         assert_eq!(history.gaps(), []);
-        let known = history.leases().map(|lease| {
-            let Grant {
-                node_id,
-                fencing_token,
-                ..
-            } = lease.record.grant;
-            ((node_id, fencing_token), &*lease.record.holder)
-        });
-        let known: BTreeMap<_, _> = known.collect();
+        let known: BTreeMap<_, _> = history
+            .leases()
+            .map(|lease| {
+                let Grant {
+                    node_id,
+                    fencing_token,
+                    ..
+                } = lease.record.grant;
+                ((node_id, fencing_token), &*lease.record.holder)
+            })
+            .collect();
         for (grant, holder) in &self.granted {
             let place = (grant.node_id, grant.fencing_token);
             assert_eq!(known.get(&place), Some(&&**holder), "{grant:?}");

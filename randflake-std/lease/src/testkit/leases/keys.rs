@@ -189,13 +189,14 @@ pub fn of_two_next_keys_that_race_one_is_taken(backend: &impl Backend) {
         });
         let barrier = &Barrier::new(stores.len());
         let outcomes = thread::scope(|scope| {
-            let race = |(mut store, secret): (LeaseStore, Secret)| {
-                scope.spawn(move || {
-                    barrier.wait();
-                    patiently(|| store.administration().next_key(number(next), &secret))
+            stores
+                .map(|(mut store, secret): (LeaseStore, Secret)| {
+                    scope.spawn(move || {
+                        barrier.wait();
+                        patiently(|| store.administration().next_key(number(next), &secret))
+                    })
                 })
-            };
-            stores.map(race).map(|thread| thread.join().unwrap())
+                .map(|thread| thread.join().unwrap())
         });
         let taken = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
         assert_eq!(taken, 2 - usize::from(next % 2), "{outcomes:?}");

@@ -1,7 +1,7 @@
 //! The contract of lease stores, for every store to be run against.
 //!
-//! A backend's file implements [`Backend`] and calls `lease_contract!` with an expression that makes an
-//! empty store; each test gets its own.
+//! A backend's file implements [`Backend`] and calls `lease_contract!` with an expression that
+//! makes an empty store; each test gets its own.
 
 mod acquire;
 mod catalog;
@@ -255,8 +255,9 @@ pub fn tick_at(now: Duration) -> u64 {
     Eight::SPEC.tick_at(now).unwrap()
 }
 
-/// Declares a namespace new when its store is opened for the first time at a place: on a server, one
-/// that is not there may have been lost, and waits. Later stores find what the test has made of it.
+/// Declares a namespace new when its store is opened for the first time at a place: on a server,
+/// one that is not there may have been lost, and waits. Later stores find what the test has made of
+/// it.
 pub fn declared_new(place: &str, mut store: LeaseStore) -> Result<LeaseStore, StoreError> {
     static DECLARED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     let place = (place.to_owned(), store.namespace().name().to_owned());

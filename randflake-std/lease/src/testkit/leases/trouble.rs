@@ -252,14 +252,17 @@ const KEYS: [Key; 7] = [
 ];
 
 fn write_all(engine: &mut dyn Engine, fingerprint: &str) -> WriteOutcome {
-    let entry = |(nth, key): (usize, &Key)| Entry {
-        key: *key,
-        before: Before::Anything,
-        after: Some(format!("text {nth}")),
-    };
     let write = Write {
         fingerprint: fingerprint.to_owned(),
-        entries: KEYS.iter().enumerate().map(entry).collect(),
+        entries: KEYS
+            .iter()
+            .enumerate()
+            .map(|(nth, key): (usize, &Key)| Entry {
+                key: *key,
+                before: Before::Anything,
+                after: Some(format!("text {nth}")),
+            })
+            .collect(),
         ..Write::default()
     };
     engine.write(&write).unwrap()

@@ -107,8 +107,12 @@ pub fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
     let released = text(store, node);
     assert!(is_planted(&released), "{released}");
     let hints = read(store, &[Keys::Hints(0..=8)]);
-    let is_left = |hint: &String| hint.ends_with(&format!(":{NODE}:{released}"));
-    assert!(hints.iter().any(is_left), "{hints:?}");
+    assert!(
+        hints
+            .iter()
+            .any(|hint: &String| hint.ends_with(&format!(":{NODE}:{released}"))),
+        "{hints:?}"
+    );
 
     // Another lease takes its place, and keeps the text of the one before.
     let mut another = backend.open(&namespace).unwrap();

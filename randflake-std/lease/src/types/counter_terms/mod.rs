@@ -102,8 +102,9 @@ impl CounterTerms {
             let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
             text.parse().ok().filter(|_| is_plain)
         };
-        let dated = |dates: DatedNumbers| dates.number(text);
-        self.dates.and_then(dated).or_else(plain)
+        self.dates
+            .and_then(|dates: DatedNumbers| dates.number(text))
+            .or_else(plain)
     }
 
     /// The terms of stored words.

@@ -1,5 +1,5 @@
-//! Records of a counter in a few bytes, the events that the model of counters allows, and the rule that
-//! it leaves out.
+//! Records of a counter in a few bytes, the events that the model of counters allows, and the rule
+//! that it leaves out.
 
 use core::time::Duration;
 

@@ -148,8 +148,11 @@ impl Model for Rules {
         }
         if world.losses == 0 {
             actions.extend(self.losses.iter().map(|loss| Action::Lose(*loss)));
-            let has_backup = |loss: &Loss| matches!(loss, Loss::Promote | Loss::Restore);
-            if self.losses.iter().any(has_backup) {
+            if self
+                .losses
+                .iter()
+                .any(|loss: &Loss| matches!(loss, Loss::Promote | Loss::Restore))
+            {
                 actions.push(Action::Replicate);
             }
         }
@@ -162,8 +165,9 @@ impl Model for Rules {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        let is_kept = |_: &Self, world: &World| world.broken.is_none();
-        vec![Property::always(PROMISES, is_kept)]
+        vec![Property::always(PROMISES, |_: &Self, world: &World| {
+            world.broken.is_none()
+        })]
     }
 }
 
@@ -179,12 +183,11 @@ impl World {
         }
         let Some(flight) = process.flight else {
             for asked in self.may_ask(who, rules) {
-                let ask = |now: &Duration| Action::Ask {
+                actions.extend(rules.clocks.iter().map(|now: &Duration| Action::Ask {
                     who,
                     asked,
                     now: *now,
-                };
-                actions.extend(rules.clocks.iter().map(ask));
+                }));
             }
             if rules.faults && process.seen.record.is_some() {
                 actions.push(Action::Crash(who));

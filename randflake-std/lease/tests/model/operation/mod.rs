@@ -66,8 +66,7 @@ pub(crate) enum Answer {
 
 impl Flight {
     pub(crate) fn renews(&self) -> bool {
-        let renewed = |outcome: &Option<Result<Lease, Loss>>| matches!(outcome, Some(Ok(_)));
-        matches!(self.answer, Answer::Renewed(outcomes) if outcomes.iter().any(renewed))
+        matches!(self.answer, Answer::Renewed(outcomes) if outcomes.iter().any(|outcome: &Option<Result<Lease, Loss>>| matches!(outcome, Some(Ok(_)))))
     }
 
     pub(crate) fn acquires(&self) -> bool {
@@ -155,8 +154,11 @@ impl Process {
             self.flight = Some(flight);
             return false;
         }
-        let name = change.namespace_before.as_ref().filter(|_| !is_skewed);
-        let name = name.map(|record| Name::of(record, place.rules.begin.has_past()));
+        let name = change
+            .namespace_before
+            .as_ref()
+            .filter(|_| !is_skewed)
+            .map(|record| Name::of(record, place.rules.begin.has_past()));
         // A plain refusal teaches nothing, unless the clock has leapt.
         let has_leapt = is_skewed || self.offset != flight.offset;
         if name.is_some() || has_leapt || answer != Answer::Refused {
@@ -277,34 +279,40 @@ impl Process {
                     within: (0, u32::MAX),
                 };
                 let Decision { change, answer } = rules::acquire(view, &request, caller);
-                let granted = |records: Vec<NodeRecord>| {
-                    let of =
-                        |record: &NodeRecord| (small(record.node_id.into()), Lease::of(record));
-                    Answer::Granted([0, 1].map(|at| records.get(at).map(of)))
-                };
-                (change, answer.map(granted))
+                (
+                    change,
+                    answer.map(|records: Vec<NodeRecord>| {
+                        let of =
+                            |record: &NodeRecord| (small(record.node_id.into()), Lease::of(record));
+                        Answer::Granted([0, 1].map(|at| records.get(at).map(of)))
+                    }),
+                )
             }
             Asked::Renew => {
                 let held: Vec<_> = self.held().map(|held| known(held, place.rules)).collect();
                 let Decision { change, answer } = rules::renew(view, &held, ttl.into(), caller);
-                let renewed = |ends: Vec<Result<NodeRecord, Loss>>| {
-                    let mut ends = ends.into_iter();
-                    let of = |outcome: Result<_, _>| outcome.map(|record| Lease::of(&record));
-                    let next = |holding: Option<_>| holding.and_then(|_| ends.next()).map(of);
-                    Answer::Renewed(self.holdings.map(next))
-                };
-                (change, answer.map(renewed))
+                (
+                    change,
+                    answer.map(|ends: Vec<Result<NodeRecord, Loss>>| {
+                        let mut ends = ends.into_iter();
+                        let of = |outcome: Result<_, _>| outcome.map(|record| Lease::of(&record));
+                        let next = |holding: Option<_>| holding.and_then(|_| ends.next()).map(of);
+                        Answer::Renewed(self.holdings.map(next))
+                    }),
+                )
             }
             Asked::Release(held) => {
                 let held = [known(held, place.rules)];
                 let Decision { change, answer } = rules::release(view, &held, caller);
-                let released = |outcomes: Vec<Result<NodeRecord, Loss>>| {
-                    let first = outcomes.iter().flatten().next();
-                    Answer::Released(
-                        first.map(|record| (small(record.node_id.into()), Lease::of(record))),
-                    )
-                };
-                (change, answer.map(released))
+                (
+                    change,
+                    answer.map(|outcomes: Vec<Result<NodeRecord, Loss>>| {
+                        let first = outcomes.iter().flatten().next();
+                        Answer::Released(
+                            first.map(|record| (small(record.node_id.into()), Lease::of(record))),
+                        )
+                    }),
+                )
             }
         }
     }

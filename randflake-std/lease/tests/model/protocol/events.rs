@@ -228,11 +228,12 @@ impl World {
         for process in &mut self.processes {
             let sent = process.flight.as_ref();
             let has_asked = sent.is_some_and(|sent| sent.change.losses != self.store.losses);
-            let is_gone = |held: Held| {
-                let grant = held.grant;
-                !self.store.has(grant.node_id, grant.token)
-            };
-            if has_asked || process.held().any(is_gone) {
+            if has_asked
+                || process.held().any(|held: Held| {
+                    let grant = held.grant;
+                    !self.store.has(grant.node_id, grant.token)
+                })
+            {
                 process.crash();
             }
         }
@@ -268,8 +269,7 @@ impl World {
     pub(super) fn actions_of_the_operator(&self, rules: Rules, actions: &mut Vec<Action>) {
         let is_dropped = self.is_dropped();
         if is_dropped {
-            let reopen = |now| Action::Reopen { now };
-            actions.extend(self.readings(rules).map(reopen));
+            actions.extend(self.readings(rules).map(|now| Action::Reopen { now }));
         }
         match self.operation {
             Operation::Nothing if rules.operator => {

@@ -33,8 +33,8 @@ pub(crate) struct World {
     time: u8,
 }
 
-/// Clocks have no state, but for the machines' where they agree: a process that reads one gets any tick.
-/// To pause is to do nothing meanwhile.
+/// Clocks have no state, but for the machines' where they agree: a process that reads one gets any
+/// tick. To pause is to do nothing meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Reads the store and sends what the rules say, for the first time or again.
@@ -130,8 +130,11 @@ impl Model for Rules {
         world.actions_of_the_operator(*self, actions);
         if world.store.losses < MAX_LOSSES {
             actions.extend(self.losses.iter().map(|loss| Action::Lose(*loss)));
-            let has_replica = |loss: &Loss| matches!(loss, Loss::Promote | Loss::Restore);
-            if self.losses.iter().any(has_replica) {
+            if self
+                .losses
+                .iter()
+                .any(|loss: &Loss| matches!(loss, Loss::Promote | Loss::Restore))
+            {
                 actions.push(Action::Replicate);
             }
         }
@@ -218,8 +221,12 @@ impl World {
             return false;
         };
         // What two copies issue until the second one asks the store, nothing can prevent.
-        let holdings = self.processes.iter().flat_map(|state| state.holdings);
-        let mut holdings = holdings.flatten().filter(|holding| !holding.copied);
+        let mut holdings = self
+            .processes
+            .iter()
+            .flat_map(|state| state.holdings)
+            .flatten()
+            .filter(|holding| !holding.copied);
         holdings.any(|holding| {
             let mut ticks = holding.held.grant.start..holding.held.grant.end;
             ticks.any(|now| self.may_show(now, rules) && { holding }.take(now) == Some(id))
@@ -252,12 +259,11 @@ impl World {
                 actions.push(Action::Renew { holder, now });
             }
             if (state.pending.is_some() || may_begin) && knows {
-                let offer = |offered| Action::Acquire {
+                actions.extend((0..rules.node_ids).map(|offered| Action::Acquire {
                     holder,
                     offered,
                     now,
-                };
-                actions.extend((0..rules.node_ids).map(offer));
+                }));
             }
         }
     }
