@@ -14,7 +14,7 @@ type Floors = &'static [&'static [&'static str]];
 const CRATES: [(&str, Floors); 4] = [
     ("randflake-lease", &[
         // The leaves, which know nothing of leases.
-        &["backoff", "clock", "date", "fork_guard", "private_file",  "secret"],
+        &["backoff", "clock", "date", "fork_guard", "private_file", "secret"],
         &["types"],
         &["rules"],
         &["store"],
