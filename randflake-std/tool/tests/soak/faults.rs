@@ -71,11 +71,7 @@ impl Fault {
                     // The processes write and remove beside it.
                     _ = fs::remove_file(file.unwrap().path());
                 }
-                end_lost(fleet, stage);
-                // One that finds its file gone makes no other: a person starts it again.
-                for server in &mut fleet.servers {
-                    server.restart();
-                }
+                end_lost_files(fleet, stage);
             }
             FolderMoved => {
                 let folder = folder(stage)?;
@@ -87,7 +83,7 @@ impl Fault {
                 fs::rename(&away, &folder).unwrap();
                 fleet.pass(fleet.plan.ttl);
                 fs::remove_dir_all(&other).unwrap();
-                end_lost(fleet, stage);
+                end_lost_files(fleet, stage);
             }
             FilesRestored => {
                 let folder = folder(stage)?;
@@ -95,14 +91,15 @@ impl Fault {
                 copy_files(&folder, backup.path());
                 fleet.pass(fleet.plan.ttl);
                 copy_files(backup.path(), &folder);
-                end_lost(fleet, stage);
+                end_lost_files(fleet, stage);
             }
             EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => {
                 let server = stage.server().ok_or("the store has no server")?;
                 self.happen_to_server(fleet, server)?;
                 if self == DataLost {
                     // Nothing is granted.
-                    end_lost(fleet, stage);
+                    meet_loss(fleet);
+                    end_quarantines(fleet, stage);
                 }
             }
         }
@@ -137,20 +134,32 @@ impl Fault {
     }
 }
 
-/// Ends the quarantine of a store that has lost its namespaces, once what was leased before is
-/// over: it does not know that the longest TTL is short. A quarantine that knows it is left to end
-/// by itself.
-fn end_lost(fleet: &mut Fleet, stage: &dyn Stage) {
+/// Lets time pass until what was leased before a loss is over.
+fn meet_loss(fleet: &mut Fleet) {
     fleet.pass_leases();
     fleet.pass(Duration::from_secs(3));
+}
+
+/// A process that finds its file gone makes no other, and one that has seen a clock which was an
+/// hour ahead starts the quarantine again, until then: a person starts all of them anew first.
+fn end_lost_files(fleet: &mut Fleet, stage: &dyn Stage) {
+    meet_loss(fleet);
+    fleet.replace_all();
+    end_quarantines(fleet, stage);
+}
+
+/// Ends the quarantine of a store that has lost its namespaces: it does not know that the longest
+/// TTL is short. A quarantine that knows it is left to end by itself.
+fn end_quarantines(fleet: &Fleet, stage: &dyn Stage) {
     let ttl = fleet.plan.ttl;
     for namespace in stage.namespaces(ttl) {
         patiently(|| {
             let mut store = lease::open(&stage.url(0), &namespace)?;
             let quarantine = store.administration().current_quarantine()?;
             let own = ttl + MAX_SKEW * 3;
-            let is_longer = |quarantine: Quarantine| quarantine.until > quarantine.since + own;
-            if quarantine.is_some_and(is_longer) {
+            if quarantine
+                .is_some_and(|quarantine: Quarantine| quarantine.until > quarantine.since + own)
+            {
                 store.administration().override_quarantine()?;
             }
             Ok(())

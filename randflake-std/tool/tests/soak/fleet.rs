@@ -125,8 +125,11 @@ impl Fleet {
         let clock = plan.clocks.then(|| WallClock::new(folder.path()));
         write_tagged_key(&folder.path().join("keys"));
         let has_counters = stage.has_counters();
-        let ways = plan.ways.iter().copied();
-        let ways = ways.filter(|way| *way != Way::Counter || has_counters);
+        let ways = plan
+            .ways
+            .iter()
+            .copied()
+            .filter(|way| *way != Way::Counter || has_counters);
         let mut fleet = Self {
             plan,
             ways: ways.collect(),
@@ -203,13 +206,27 @@ impl Fleet {
         let begun = Instant::now();
         while begun.elapsed() < time {
             thread::sleep(self.plan.kill_every.min(time));
-            let seat = self.killed % self.processes.len();
-            // First, because some seats have a node id of their own.
-            self.processes[seat].kill();
-            let killed = self.processes[seat].issued();
-            self.issued.extend(killed);
-            self.processes[seat] = self.process(seat);
-            self.killed += 1;
+            self.replace_next();
+        }
+    }
+
+    fn replace_next(&mut self) {
+        let seat = self.killed % self.processes.len();
+        // First, because some seats have a node id of their own.
+        self.processes[seat].kill();
+        let killed = self.processes[seat].issued();
+        self.issued.extend(killed);
+        self.processes[seat] = self.process(seat);
+        self.killed += 1;
+    }
+
+    /// Leaves nobody who has seen the store as it was.
+    pub(crate) fn replace_all(&mut self) {
+        for _ in 0..self.processes.len() {
+            self.replace_next();
+        }
+        for server in &mut self.servers {
+            server.restart();
         }
     }
 
@@ -251,8 +268,11 @@ impl Fleet {
         let (before, begun) = (self.progress(), Instant::now());
         loop {
             let now = self.progress();
-            let has_none = |source: &&Source| now[source] <= before[source];
-            let waiting: Vec<Source> = before.keys().filter(has_none).copied().collect();
+            let waiting: Vec<Source> = before
+                .keys()
+                .filter(|source: &&Source| now[source] <= before[source])
+                .copied()
+                .collect();
             if waiting.is_empty() {
                 return Ok(());
             }
@@ -311,8 +331,10 @@ impl Process {
         let ledgers = self
             .ledger
             .parent()
-            .and_then(|folder| fs::read_dir(folder).ok());
-        let ledgers = ledgers.into_iter().flatten().flatten();
+            .and_then(|folder| fs::read_dir(folder).ok())
+            .into_iter()
+            .flatten()
+            .flatten();
         let own = ledgers
             .map(|entry| entry.path())
             .filter(|path| path.file_stem() == self.ledger.file_stem());
