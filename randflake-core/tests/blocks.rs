@@ -133,8 +133,9 @@ fn encrypted_blocks_keep_the_order_of_plain_ones() {
     let now_ns = Small::SPEC.unix_ms(100) * NS_PER_MS;
     let mut block = block();
     for sequence in 0..8_192 {
-        let id = block.take(now_ns, || true);
-        let id = id.unwrap_or_else(|| block.refill(&sequencer, &budget, &codec, now_ns).unwrap());
+        let id = block
+            .take(now_ns, || true)
+            .unwrap_or_else(|| block.refill(&sequencer, &budget, &codec, now_ns).unwrap());
         let parts = codec.inspect(id);
         assert_eq!(
             (parts.tick, parts.node_id, parts.sequence),

@@ -482,8 +482,11 @@ mod segments {
         let buffer = Arc::new(SegmentBuffer::<W>::new(segment(1)));
         let takers = [2, 1].map(|count| {
             let buffer = Arc::clone(&buffer);
-            let take = move |_| buffer.take(1).map(|number| number.first());
-            thread::spawn(move || (0..count).filter_map(take).collect::<Vec<_>>())
+            thread::spawn(move || {
+                (0..count)
+                    .filter_map(move |_| buffer.take(1).map(|number| number.first()))
+                    .collect::<Vec<_>>()
+            })
         });
         let mut put = 0;
         for _ in 0..puts {

@@ -173,8 +173,9 @@ fn a_forked_child_gets_no_tagged_uuid_and_reads_them() {
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let clients = store.clone();
-    let handle = TaggedHandle::builder(&secrets, move || Ok(clients.clone()));
-    let handle = handle.build().unwrap();
+    let handle = TaggedHandle::builder(&secrets, move || Ok(clients.clone()))
+        .build()
+        .unwrap();
     let uuid = handle.generate().unwrap();
     let asked = || {
         let refused = handle.generate() == Err(GenerateError::InForkedChild);
@@ -254,9 +255,8 @@ fn forked_child_of_an_elastic_handle_is_refused() {
         for _ in 0..20 {
             assert_eq!(
                 in_child(|| {
-                    let refused = |_| handle.generate() == Err(GenerateError::InForkedChild);
                     drop(handle.clone());
-                    if (0..300).all(refused) {
+                    if (0..300).all(|_| handle.generate() == Err(GenerateError::InForkedChild)) {
                         REFUSED
                     } else {
                         ISSUED

@@ -104,8 +104,7 @@ impl Bit {
 impl Lost {
     /// Each bit that may change in these slots.
     pub(crate) fn each(slots: &[Slot]) -> Vec<Self> {
-        let firm = slots.iter().enumerate();
-        let firm = firm.filter(|(_, slot)| {
+        let firm = slots.iter().enumerate().filter(|(_, slot)| {
             slot.torn == Torn::No
                 && matches!(
                     slot.firm,

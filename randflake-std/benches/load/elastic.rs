@@ -101,8 +101,10 @@ pub(crate) fn run(tolerance: u32, seconds: [u64; 3]) {
     let folder = tempfile::tempdir().unwrap();
     let namespace = Namespace::new("bench", Randflake).unwrap();
     let store = SqliteStore::open(folder.path().join("leases.db"), &namespace).unwrap();
-    let builder = randflake_std::Builder::new(Randflake, cipher(), store);
-    let builder = builder.node_ids(1..=64).ttl(TTL).tolerance(tolerance);
+    let builder = randflake_std::Builder::new(Randflake, cipher(), store)
+        .node_ids(1..=64)
+        .ttl(TTL)
+        .tolerance(tolerance);
     let ids = builder.build().unwrap();
     println!(
         "elastic  1 to 64 node ids on SQLite, TTL {TTL:?}, tolerance {tolerance} s, {THREADS} threads"

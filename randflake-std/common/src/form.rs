@@ -121,13 +121,17 @@ impl TextFormat {
             // Strictly: two texts of one id would be two keys wherever texts are compared.
             Self::Text => Id::from_text(text.as_bytes()).map_err(|error| error.to_string()),
             Self::Int => {
-                let id = text.parse().map(Id::from_i64);
-                let id: Id = id.map_err(|_| number(i64::MIN, i64::MAX.cast_unsigned()))?;
+                let id: Id = text
+                    .parse()
+                    .map(Id::from_i64)
+                    .map_err(|_| number(i64::MIN, i64::MAX.cast_unsigned()))?;
                 only_text(text, id, Buffer::new().format(id.to_i64()))
             }
             Self::Uint => {
-                let id = text.parse().map(Id::from_u64);
-                let id: Id = id.map_err(|_| number(0, u64::MAX))?;
+                let id: Id = text
+                    .parse()
+                    .map(Id::from_u64)
+                    .map_err(|_| number(0, u64::MAX))?;
                 only_text(text, id, Buffer::new().format(id.to_u64()))
             }
             Self::Hex => {

@@ -187,8 +187,10 @@ fn the_guide_is_true() {
     const GUIDE: &str = include_str!("../../../docs/sql/sqlite.md");
     let (_, chapter) = GUIDE.split_once("## A table of raw ids").unwrap();
     let chapter = chapter.split("\n## ").next().unwrap();
-    let blocks = chapter.split("```sql\n").skip(1);
-    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
+    let blocks = chapter
+        .split("```sql\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap());
     let mut statements = blocks.collect::<String>();
     for (parameter, value) in [
         (":ids", "'[4594531474933654033]'"),

@@ -52,8 +52,10 @@ impl Image {
         archive.device(RANDOM, 1, 9);
         archive.add(DIRECTORY, "/sys", &[], [0, 0]);
         for driver in DRIVERS {
-            let module = modules.iter().find(|path| name_of(path) == driver);
-            let module = module.unwrap_or_else(|| panic!("the kernel {version} has no {driver}"));
+            let module = modules
+                .iter()
+                .find(|path| name_of(path) == driver)
+                .unwrap_or_else(|| panic!("the kernel {version} has no {driver}"));
             archive.file(&format!("/{driver}"), module);
         }
         archive.file("/init", &stripped(folder));

@@ -41,13 +41,15 @@ fn files(root: &Authority, client: Option<&Authority>) -> String {
 /// A lease's whole life.
 fn works(store: &mut LeaseStore) {
     store.administration().end_quarantine().unwrap();
-    let grants = store.acquire(&AcquireRequest {
-        token: Token::random().unwrap(),
-        holder: "holder",
-        nodes: NodeIds::Any(2),
-        ttl: 60,
-    });
-    let grants = grants.unwrap().grants;
+    let grants = store
+        .acquire(&AcquireRequest {
+            token: Token::random().unwrap(),
+            holder: "holder",
+            nodes: NodeIds::Any(2),
+            ttl: 60,
+        })
+        .unwrap()
+        .grants;
     let renewed = store.renew(&grants, 60).unwrap();
     assert!(renewed.ends.iter().all(Result::is_ok), "{renewed:?}");
     let unused = grants.iter().map(|&grant| Grant {

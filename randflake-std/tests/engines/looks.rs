@@ -57,8 +57,10 @@ impl Holder {
         let store = declared_new(url, open(url, &namespace).unwrap()).unwrap();
         let calls = Calls::default();
         let store = watched(store, Log(Arc::clone(&calls)));
-        let handle = Builder::new(Randflake, Plain, store).ttl(TTL).build();
-        let handle = handle.unwrap();
+        let handle = Builder::new(Randflake, Plain, store)
+            .ttl(TTL)
+            .build()
+            .unwrap();
         calls.lock().unwrap().clear();
         Self { handle, calls }
     }

@@ -78,8 +78,8 @@ fn is_noticed(url: &str, empty: impl FnOnce()) {
         lease::open(url, &namespace(NAME))?
             .administration()
             .current_quarantine()
-    });
-    let quarantine = quarantine.unwrap();
+    })
+    .unwrap();
     // The holders of before have missed their leases: so it is not new.
     assert_eq!(quarantine.cause, QuarantineCause::Lost);
     let wait = quarantine.until.saturating_sub(quarantine.since);

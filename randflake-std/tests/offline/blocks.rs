@@ -30,8 +30,9 @@ const SECOND: Duration = Duration::from_secs(1);
 const CLOSED: GenerateError = GenerateError::Closed;
 
 fn store() -> MemoryStore {
-    let namespace = Namespace::new("test", Randflake).unwrap();
-    let namespace = namespace.with_max_ttl(LONG_TTL);
+    let namespace = Namespace::new("test", Randflake)
+        .unwrap()
+        .with_max_ttl(LONG_TTL);
     MemoryStore::new(namespace, Arc::new(ExactSystemClock))
 }
 

@@ -158,8 +158,9 @@ fn shown_and_not_kept_by_mariadb() {
     let url = machine.engine.url("ids");
     let [mut first, mut second] = [(); 2].map(|()| open(&url).unwrap());
     let token = Token::random().unwrap();
-    let granted = acquire(&mut first, token, "asks again", LONG).unwrap();
-    let granted = granted.client_grant();
+    let granted = acquire(&mut first, token, "asks again", LONG)
+        .unwrap()
+        .client_grant();
     let request: RequestId = "renewal-1".parse().unwrap();
     let renew = |store: &mut LeaseStore| store.renew_for_client(&granted, ticks(LONG), &request);
     let end_of = |store: &mut LeaseStore| store.list().unwrap()[0].grant.end;

@@ -62,13 +62,12 @@ fn tip(error: &clap::Error) -> Option<String> {
     };
     let subcommand = env::args().nth(1);
     let issues = matches!(subcommand.as_deref(), Some("generate" | "segment"));
-    let is_count = |text: &&str| issues && text.parse::<u64>().is_ok();
     match error.kind() {
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
             // `segment` has subcommands, so there a number is a wrong one.
             let found = context(ContextKind::InvalidArg)
                 .or_else(|| context(ContextKind::InvalidSubcommand));
-            let count = found.filter(is_count)?;
+            let count = found.filter(|text: &&str| issues && text.parse::<u64>().is_ok())?;
             Some(format!("; tip: to make {count}, write -n {count}"))
         }
         ErrorKind::ArgumentConflict => context(ContextKind::PriorArg).and_then(variable_of),

@@ -68,11 +68,11 @@ impl FromStr for LayoutChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let written = text.split('@').next().unwrap_or(text).to_owned();
-        let prefixes = [
+        let mut prefixes = [
             (ENCRYPTED, IdEncryption::Bits64),
             (ENCRYPTED_53, IdEncryption::Bits53),
-        ];
-        let mut prefixes = prefixes.into_iter();
+        ]
+        .into_iter();
         let asked = prefixes.find_map(|(prefix, form)| Some((form, text.strip_prefix(prefix)?)));
         let (asked, text) = asked.unwrap_or((IdEncryption::Plain, text));
         let (shape, times) = match text.split_once('@') {
@@ -118,8 +118,7 @@ fn read_times(text: &str) -> Result<EpochAndTick, String> {
         return Err(problem);
     }
     // A number is never a date here: dates have hyphens.
-    let epoch_unix_ms = epoch.parse().ok().or_else(|| date::unix_ms(epoch));
-    let epoch_unix_ms = epoch_unix_ms.ok_or_else(|| {
+    let epoch_unix_ms = epoch.parse().ok().or_else(|| date::unix_ms(epoch)).ok_or_else(|| {
         format!(
             "'{epoch}' is not an epoch: a date such as 2025-01-01 or Unix milliseconds are allowed"
         )

@@ -387,8 +387,12 @@ fn is_of_file(shown_url: &str) -> bool {
 /// Lists the first of many names: a store may have thousands of namespaces.
 fn some(names: &[String]) -> String {
     const SHOWN: usize = 20;
-    let shown = names.iter().take(SHOWN).map(|name| format!("{name:?}"));
-    let shown = shown.collect::<Vec<_>>().join(", ");
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("{name:?}"))
+        .collect::<Vec<_>>()
+        .join(", ");
     match names.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} and {more} more"),
@@ -597,8 +601,8 @@ fn max_ttl_variable() -> Result<Option<NamedTtl>, Failure> {
     let Some(text) = env::var_os(MAX_TTL_VARIABLE) else {
         return Ok(None);
     };
-    let time = longest_ttl(&text.to_string_lossy());
-    let time = time.map_err(|why| Failure::usage(format!("{MAX_TTL_VARIABLE}: {why}")))?;
+    let time = longest_ttl(&text.to_string_lossy())
+        .map_err(|why| Failure::usage(format!("{MAX_TTL_VARIABLE}: {why}")))?;
     Ok(Some((MAX_TTL_VARIABLE, time)))
 }
 

@@ -108,8 +108,9 @@ pub(crate) fn text(typed: &mut Arguments, flag: &'static str) -> Result<Option<S
 
 /// The same, if it is a path, which is of the folder where this was typed.
 pub(crate) fn path(typed: &mut Arguments, flag: &'static str) -> Result<Option<PathBuf>, String> {
-    let absolute = |path| absolute(path).map_err(|error| error.to_string());
-    text(typed, flag)?.map(absolute).transpose()
+    text(typed, flag)?
+        .map(|path| absolute(path).map_err(|error| error.to_string()))
+        .transpose()
 }
 
 /// The same, if it is a number in a range.

@@ -125,8 +125,11 @@ fn without<'a>(arguments: &'a [String], flags: &[&str]) -> Vec<&'a str> {
     let mut kept = Vec::new();
     let mut rest = arguments.iter().map(String::as_str).peekable();
     while let Some(word) = rest.next() {
-        let is_feature = |value: &&str| value.starts_with("feature=");
-        if word == "--cfg" && rest.next_if(is_feature).is_some() {
+        if word == "--cfg"
+            && rest
+                .next_if(|value: &&str| value.starts_with("feature="))
+                .is_some()
+        {
             continue;
         }
         let flag = word.split('=').next().unwrap_or(word);

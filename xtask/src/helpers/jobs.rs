@@ -11,14 +11,16 @@ pub(crate) fn each<T: Send, A: Send>(
     run: impl Fn(T) -> A + Sync,
 ) -> Vec<A> {
     let queue = Mutex::new(of.into_iter().enumerate());
-    let next = || queue.lock().ok()?.next();
-    let work = || {
-        core::iter::from_fn(next)
-            .map(|(at, one)| (at, run(one)))
-            .collect::<Vec<_>>()
-    };
     let mut answers: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..at_once)
+            .map(|_| {
+                scope.spawn(|| {
+                    core::iter::from_fn(|| queue.lock().ok()?.next())
+                        .map(|(at, one)| (at, run(one)))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
         threads
             .into_iter()
             .flat_map(|thread| thread.join().unwrap_or_else(|why| resume_unwind(why)))

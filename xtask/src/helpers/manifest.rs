@@ -64,8 +64,9 @@ impl Manifest {
             let runs = test.get("test").and_then(|runs| runs.get_ref().as_bool());
             runs == Some(false)
         });
-        let name = |test: &DeValue<'_>| Some(test.get("name")?.get_ref().as_str()?.to_owned());
-        manifest.separate_tests = separate.filter_map(name).collect();
+        manifest.separate_tests = separate
+            .filter_map(|test: &DeValue<'_>| Some(test.get("name")?.get_ref().as_str()?.to_owned()))
+            .collect();
         manifest.shows_all_features = shows_all_features(root);
         Ok(manifest)
     }
@@ -91,8 +92,10 @@ fn shows_all_features(root: &DeTable<'_>) -> bool {
 /// The texts of an array.
 fn strings(array: Option<&toml::Spanned<DeValue<'_>>>) -> Vec<String> {
     let array = array.and_then(|array| array.get_ref().as_array());
-    let texts = array.into_iter().flatten();
-    let texts = texts.filter_map(|text| text.get_ref().as_str());
+    let texts = array
+        .into_iter()
+        .flatten()
+        .filter_map(|text| text.get_ref().as_str());
     texts.map(str::to_owned).collect()
 }
 

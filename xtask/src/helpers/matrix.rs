@@ -90,14 +90,13 @@ pub(crate) fn features_of(packages: &[&str]) -> String {
 }
 
 fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
-    let of_library = |library: &Library| -> Vec<String> {
-        features(library)
-            .iter()
-            .map(|feature| format!("{}/{feature}", library.name))
-            .collect()
-    };
     published()
-        .flat_map(of_library)
+        .flat_map(|library: &Library| -> Vec<String> {
+            features(library)
+                .iter()
+                .map(|feature| format!("{}/{feature}", library.name))
+                .collect()
+        })
         .collect::<Vec<_>>()
         .join(",")
 }

@@ -179,8 +179,9 @@ impl Report {
 
     fn counted(&mut self, what: &str, command: &mut Command, ignored: Ignored) {
         let mut counts = Counts::default();
-        let streamed = self.stream(command, |line| counts.add_line(line));
-        let streamed = streamed.map_err(|error| format!("{error}: {}", shown(command)));
+        let streamed = self
+            .stream(command, |line| counts.add_line(line))
+            .map_err(|error| format!("{error}: {}", shown(command)));
         let Some(status) = self.ok(what, streamed) else {
             return;
         };

@@ -113,14 +113,13 @@ fn lost(guide: &str, examples: &[(&str, String)]) -> Option<String> {
             } else {
                 vec![&block]
             };
-            let is_lost = |part: &&&str| {
-                !texts
-                    .iter()
-                    .any(|text| text.contains(&format!("\n{part}\n")))
-            };
             parts
                 .iter()
-                .find(is_lost)
+                .find(|part: &&&str| {
+                    !texts
+                        .iter()
+                        .any(|text| text.contains(&format!("\n{part}\n")))
+                })
                 .filter(|_| !texts.is_empty())
                 .map(|part| (*part).to_owned())
         })

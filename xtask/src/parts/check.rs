@@ -43,11 +43,10 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
 }
 
 fn named(name: &str) -> Result<&'static Library, String> {
-    let is_named = |library: &&Library| {
-        library.name == name || library.name.strip_prefix("randflake-") == Some(name)
-    };
     let names: Vec<&str> = published().map(|library| library.name).collect();
-    let found = published().find(is_named);
+    let found = published().find(|library: &&Library| {
+        library.name == name || library.name.strip_prefix("randflake-") == Some(name)
+    });
     found.ok_or_else(|| format!("no crate {name}: there are {}", names.join(", ")))
 }
 

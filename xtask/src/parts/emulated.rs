@@ -204,8 +204,12 @@ fn settings(report: &mut Report, machine: &Emulated) -> Option<Vec<(String, Stri
     if !machine.flags.is_empty() {
         settings.push(("RUSTFLAGS", machine.flags.to_owned()));
     }
-    let named = |(setting, value)| (format!("CARGO_TARGET_{name}_{setting}"), value);
-    Some(settings.into_iter().map(named).collect())
+    Some(
+        settings
+            .into_iter()
+            .map(|(setting, value)| (format!("CARGO_TARGET_{name}_{setting}"), value))
+            .collect(),
+    )
 }
 
 fn text(path: &Path) -> String {

@@ -73,10 +73,9 @@ pub(crate) const TARGETS: &[Target] = &[
 
 /// What builds for all targets, and runs that.
 pub(crate) fn needs() -> Vec<Need> {
-    let of_target = |target: &Target| [Need::Target(target.name), Need::Tool(target.emulator)];
     TARGETS
         .iter()
-        .flat_map(of_target)
+        .flat_map(|target: &Target| [Need::Target(target.name), Need::Tool(target.emulator)])
         .chain(lint::format_needs())
         .collect()
 }

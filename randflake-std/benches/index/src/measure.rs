@@ -86,6 +86,7 @@ fn lines(ids: &mut Ids, recipe: Recipe, rows: &[Row], first: u64, writers: u32) 
 fn bounds(ids: &Ids, arrival: &Arrival, rows: u64, recipe: Recipe) -> Vec<i64> {
     // Of a millisecond each at least, so that none is empty.
     let span_us = (rows * 1_000_000 / arrival.rate()).max(PARTITIONS * 1_000);
-    let first = |part| ids.first_of(recipe.kind, part * span_us / PARTITIONS);
-    (1..PARTITIONS).map(first).collect()
+    (1..PARTITIONS)
+        .map(|part| ids.first_of(recipe.kind, part * span_us / PARTITIONS))
+        .collect()
 }

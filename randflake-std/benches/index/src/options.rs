@@ -20,8 +20,11 @@ pub(crate) struct Options {
 impl Options {
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
         let mut given = Given(arguments.to_vec());
-        let rates = given.take("--rates", "8000,4000,2000,1000".to_owned())?;
-        let rates: Result<Vec<u32>, _> = rates.split(',').map(str::parse).collect();
+        let rates: Result<Vec<u32>, _> = given
+            .take("--rates", "8000,4000,2000,1000".to_owned())?
+            .split(',')
+            .map(str::parse)
+            .collect();
         let rates = rates.map_err(|_| "--rates: rows a second of each node, as 8000,4000,1000")?;
         if rates.is_empty()
             || rates.len() > 1_000
@@ -29,8 +32,11 @@ impl Options {
         {
             return Err("--rates: 1 to 1,000 nodes of 1 to 100,000 rows a second".to_owned());
         }
-        let delays = given.take("--delay-ms", "2,20".to_owned())?;
-        let delays: Result<Vec<u32>, _> = delays.split(',').map(str::parse).collect();
+        let delays: Result<Vec<u32>, _> = given
+            .take("--delay-ms", "2,20".to_owned())?
+            .split(',')
+            .map(str::parse)
+            .collect();
         let delays = delays.map_err(|_| "--delay-ms: milliseconds, as 2,20; each is an arrival")?;
         let ordered = Arrival {
             name: "ordered".to_owned(),
@@ -58,8 +64,10 @@ impl Options {
             arrivals,
             writers: given.take("--writers", 1)?,
         };
-        let knows = |name: &String| ["postgres", "mariadb"].contains(&name.as_str());
-        let is_known = options.database.as_ref().is_none_or(knows);
+        let is_known = options
+            .database
+            .as_ref()
+            .is_none_or(|name: &String| ["postgres", "mariadb"].contains(&name.as_str()));
         if !given.0.is_empty()
             || options.arrivals.is_empty()
             || !is_known

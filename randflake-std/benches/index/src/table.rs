@@ -29,8 +29,12 @@ pub(crate) fn print<D: Database>(database: &mut D, arrival: &Arrival, rows: u64,
         println!("# {}: {name} = {value}", database.name());
     }
     for cost in costs {
-        let ratios = cost.seconds.iter().zip(&costs[0].seconds);
-        let mut ratios: Vec<f64> = ratios.map(|(own, sequence)| own / sequence).collect();
+        let mut ratios: Vec<f64> = cost
+            .seconds
+            .iter()
+            .zip(&costs[0].seconds)
+            .map(|(own, sequence)| own / sequence)
+            .collect();
         ratios.sort_unstable_by(f64::total_cmp);
         let [low, median, high] = [0.25, 0.5, 0.75].map(|part| quantile(&ratios, part));
         let Size {

@@ -211,8 +211,8 @@ impl EtcdClient {
             .body_mut()
             .with_config()
             .limit(LARGEST_REPLY as u64)
-            .read_to_string();
-        let text = text.map_err(member)?;
+            .read_to_string()
+            .map_err(member)?;
         let status = response.status();
         let answer = serde_json::from_str(&text).ok().filter(is_of_a_gateway);
         let Some(answer) = answer else {

@@ -72,10 +72,14 @@ impl Etcd {
         for _ in 0..TRIES {
             let (header, mut kvs) = self.client.read(&ranges)?;
             // It was asked for last, and answers come in the order of the ranges.
-            let counted = kvs.pop_if(|(key, _)| *key == setbacks);
-            let counted = counted.map(|(_, count)| count);
-            let count = counted.as_deref().unwrap_or("0").parse::<u64>();
-            let count = count.map_err(|_| not_understood())?;
+            let counted = kvs
+                .pop_if(|(key, _)| *key == setbacks)
+                .map(|(_, count)| count);
+            let count = counted
+                .as_deref()
+                .unwrap_or("0")
+                .parse::<u64>()
+                .map_err(|_| not_understood())?;
             if self.revision.allows(&header) {
                 let continuity = Continuity {
                     fingerprint: fingerprint(&header.cluster_id, count),

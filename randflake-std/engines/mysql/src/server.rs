@@ -152,8 +152,11 @@ mod tests {
             assert!(settings.state(Some(look(read_only))).unwrap().is_some());
         }
         for read_only in ["1", "ON", "NO_LOCK"] {
-            let refused = settings.state(Some(look(read_only))).unwrap_err();
-            let refused = refused.at("here").to_string();
+            let refused = settings
+                .state(Some(look(read_only)))
+                .unwrap_err()
+                .at("here")
+                .to_string();
             assert!(refused.contains("read-only"), "{refused}");
         }
         // MariaDB and MySQL answer with all columns; without one nothing is known, and nothing

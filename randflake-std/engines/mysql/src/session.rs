@@ -367,8 +367,12 @@ const QUESTION: &str = "
 
 async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>, DatabaseFailure> {
     let question = Sql::new(QUESTION, &[]).with(session.fixed.known, &[]);
-    let row = session.row(question).await?.unwrap_or_default();
-    let row: [String; 7] = row.try_into().map_err(|_| emptied())?;
+    let row: [String; 7] = session
+        .row(question)
+        .await?
+        .unwrap_or_default()
+        .try_into()
+        .map_err(|_| emptied())?;
     let [
         server,
         flushes,

@@ -26,9 +26,9 @@ pub(crate) fn options(files: &Files) -> Result<SslOpts, EngineError> {
         .with_disable_built_in_roots(true)
         .with_root_certs(trusted.collect());
     // By content: a path the crate would read in a thread of its own.
-    let identity = files.identity_pem()?;
-    let identity =
-        identity.map(|(certificate, key)| ClientIdentity::new(certificate.into(), key.into()));
+    let identity = files
+        .identity_pem()?
+        .map(|(certificate, key)| ClientIdentity::new(certificate.into(), key.into()));
     Ok(options.with_client_identity(identity))
 }
 

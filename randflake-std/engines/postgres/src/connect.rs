@@ -61,8 +61,9 @@ where
     T::Stream: Send + 'static,
     T::TlsConnect: TlsConnect<BoundedStream>,
 {
-    let tls = tls.make_tls_connect(&attempt.host.name);
-    let tls = tls.map_err(|error| EngineError::unavailable(error.into()))?;
+    let tls = tls
+        .make_tls_connect(&attempt.host.name)
+        .map_err(|error| EngineError::unavailable(error.into()))?;
     let stream = reach(attempt).await.map_err(EngineError::unavailable)?;
     let connected = postgres.config.connect_raw(stream, tls).await;
     let (client, connection) = connected.map_err(of_login)?;

@@ -95,8 +95,9 @@ impl Connection {
     /// Connection to another node of the cluster, as `HOST:PORT`, in the same way.
     fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
         let mut to = self.settings.addr().clone();
-        let place = address.rsplit_once(':');
-        let place = place.and_then(|(name, number)| Some((name, number.parse().ok()?)));
+        let place = address
+            .rsplit_once(':')
+            .and_then(|(name, number)| Some((name, number.parse().ok()?)));
         let (
             ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. },
             Some((name, number)),
@@ -126,8 +127,10 @@ impl Connection {
         run: impl Fn(&mut Self) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let outcome = run(self);
-        let error = outcome.as_ref().err();
-        let error = error.filter(|_| matches!(key, Some(Key::Claim(_))));
+        let error = outcome
+            .as_ref()
+            .err()
+            .filter(|_| matches!(key, Some(Key::Claim(_))));
         match error.and_then(moved_to) {
             // Not kept: a claim is asked for when a namespace takes a secret, and not again.
             Some(node) => run(&mut self.elsewhere(&node)?),

@@ -178,8 +178,9 @@ mod tests {
 
     #[test]
     fn a_replica_is_refused() {
-        let refused = RedisProcess::parse(&info(&[("role:master", "role:slave")]), None);
-        let refused = refused.unwrap_err().to_string();
+        let refused = RedisProcess::parse(&info(&[("role:master", "role:slave")]), None)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("name its master"), "{refused}");
     }
 

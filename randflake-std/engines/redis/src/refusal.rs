@@ -47,8 +47,7 @@ pub(crate) fn mistake(error: &RedisError, database: u32) -> Option<String> {
     }
     if is_unknown(error) {
         // "unknown command 'TIME', with args beginning with: "; before Redis 7 in backticks.
-        let named = detail.split(['\'', '`']).nth(1);
-        let named = named.map_or_else(
+        let named = detail.split(['\'', '`']).nth(1).map_or_else(
             || "a command".to_owned(),
             |name| format!("the command {name}"),
         );

@@ -77,13 +77,13 @@ impl DatabaseFailure {
     /// address that is down must not make a wrong password look like an outage.
     #[must_use]
     pub fn of_all(mut failures: Vec<(String, Self)>) -> Self {
-        let lasts =
-            |(_, failure): &(_, Self)| failure.error.kind() == EngineErrorKind::FailedPrecondition;
         let sentences: Vec<_> = failures
             .iter()
             .map(|(address, failure)| format!("{address}: {}", failure.error))
             .collect();
-        let chosen = failures.iter().position(lasts);
+        let chosen = failures.iter().position(|(_, failure): &(_, Self)| {
+            failure.error.kind() == EngineErrorKind::FailedPrecondition
+        });
         let Some(chosen) = chosen.or(failures.len().checked_sub(1)) else {
             return EngineError::unavailable("the URL has no host").into();
         };

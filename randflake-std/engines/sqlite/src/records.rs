@@ -34,8 +34,8 @@ impl SqliteSession {
             let mut rows = statement.query(range)?;
             while let Some(row) = rows.next()? {
                 let number: i64 = row.get(0)?;
-                let key = Key::of_numbers(kind, number.cast_unsigned());
-                let key = key.ok_or(rusqlite::Error::IntegralValueOutOfRange(0, number))?;
+                let key = Key::of_numbers(kind, number.cast_unsigned())
+                    .ok_or(rusqlite::Error::IntegralValueOutOfRange(0, number))?;
                 texts.insert(key, row.get(1)?);
             }
         }

@@ -16,8 +16,10 @@ fn run(program: &str) -> (String, TempDir) {
     let key = folder.path().join("randflake.key");
     fs::write(&key, "dffd6021bb2bd5b0af676290809ec3a5").unwrap();
     fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
-    let output = Command::new(program).env("DATA", folder.path()).output();
-    let output = output.unwrap();
+    let output = Command::new(program)
+        .env("DATA", folder.path())
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     (String::from_utf8(output.stdout).unwrap(), folder)
 }

@@ -85,8 +85,12 @@ impl FileEngine {
         // Beside the file, which is replaced by each write.
         let path = self.path.with_extension("lock");
         let mut options = File::options();
-        let file = options.create(true).truncate(false).write(true).open(path);
-        let file = file.map_err(|error| self.failed(error))?;
+        let file = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)
+            .map_err(|error| self.failed(error))?;
         file.lock().map_err(|error| self.failed(error))?;
         Ok(file)
     }
@@ -149,8 +153,10 @@ impl Engine for FileEngine {
         };
         let mut texts = BTreeMap::new();
         for (first, last) in ask.keys.iter().map(Keys::bounds) {
-            let found = content.texts.range(self.key(first)..=self.key(last));
-            let found = found.take(ask.limit.unwrap_or(usize::MAX));
+            let found = content
+                .texts
+                .range(self.key(first)..=self.key(last))
+                .take(ask.limit.unwrap_or(usize::MAX));
             texts.extend(found.map(|((_, key), text)| (*key, text.clone())));
         }
         Ok(Reading {
@@ -196,8 +202,9 @@ impl Engine for FileEngine {
         let is_asked_for = |name: &str| only.is_none_or(|only| only == name);
         Ok(content.map(|content| {
             let texts = content.texts.into_iter();
-            let records = texts.filter(|((_, key), _)| *key == Key::Namespace);
-            let records = records.map(|((name, _), text)| (name, text));
+            let records = texts
+                .filter(|((_, key), _)| *key == Key::Namespace)
+                .map(|((name, _), text)| (name, text));
             records.filter(|(name, _)| is_asked_for(name)).collect()
         }))
     }

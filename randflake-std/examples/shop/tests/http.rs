@@ -42,8 +42,9 @@ impl Shop {
                 .env("LISTEN", format!("127.0.0.1:{port}"));
             command
         };
-        let answers = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
-        let server = Server::start(TempDir::new().unwrap(), command, answers);
+        let server = Server::start(TempDir::new().unwrap(), command, move || {
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
         Self {
             server,
             port,

@@ -71,8 +71,9 @@ pub fn open(path: &Path) -> Result<File, FileRefusal> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     os::private_file(&mut options);
-    let file = options.open(path);
-    let file = file.map_err(|error| not_opened(path, path.symlink_metadata(), error))?;
+    let file = options
+        .open(path)
+        .map_err(|error| not_opened(path, path.symlink_metadata(), error))?;
     let found = os::found(&file).map_err(FileRefusal::at(path))?;
     checked(found, path)?;
     Ok(file)
@@ -183,8 +184,9 @@ pub fn open_settings(path: &Path) -> Result<(File, Metadata), FileRefusal> {
 fn open_owned(path: &Path) -> Result<(File, Metadata, PathBuf), FileRefusal> {
     let mut options = OpenOptions::new();
     os::without_wait(options.read(true));
-    let file = options.open(path);
-    let file = file.map_err(|error| not_opened(path, path.metadata(), error))?;
+    let file = options
+        .open(path)
+        .map_err(|error| not_opened(path, path.metadata(), error))?;
     let place = follow(path)?;
     check_directory(directory_of(&place))?;
     // The open file is asked, not the path: it cannot be another one by then.
@@ -219,9 +221,10 @@ fn check_linked_directory(path: &Path) -> Result<(), RefusalReason> {
 /// [`FileRefusal`] when the path ends in no name, or the directory is not there or does not fulfil
 /// the rule.
 pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
-    let name = path.file_name();
-    let name = name.ok_or(RefusalReason::Nameless);
-    let name = name.map_err(FileRefusal::at(path))?;
+    let name = path
+        .file_name()
+        .ok_or(RefusalReason::Nameless)
+        .map_err(FileRefusal::at(path))?;
     // Of the directory alone: the file need not be there, and may not be a link.
     let directory = directory_of(path);
     let directory = directory

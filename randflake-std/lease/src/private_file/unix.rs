@@ -185,8 +185,9 @@ mod more {
         // File systems and older kernels leave out what they do not know, and say so.
         let has = |field: StatxFlags| told.stx_mask & field.bits() != 0;
         let born = told.stx_btime;
-        let born_ns = born.tv_sec.checked_mul(1_000_000_000);
-        let born_ns = born_ns
+        let born_ns = born
+            .tv_sec
+            .checked_mul(1_000_000_000)
             .and_then(|ns| ns.checked_add(born.tv_nsec.into()))
             .filter(|_| has(StatxFlags::BTIME));
         (

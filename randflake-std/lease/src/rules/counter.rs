@@ -36,9 +36,11 @@ impl CounterRecord {
     pub fn to_text(&self) -> String {
         let line = Line::of(&self.form)
             .number(self.next)
-            .number(self.counter_nonce);
-        let line = line.number(self.nonce).text(&self.vouched);
-        let line = line.number(self.terms.first()).number(self.terms.step());
+            .number(self.counter_nonce)
+            .number(self.nonce)
+            .text(&self.vouched)
+            .number(self.terms.first())
+            .number(self.terms.step());
         let dates = self.terms.dates().map(DatedNumbers::words);
         line.text(&dates.unwrap_or_default()).end()
     }

@@ -376,12 +376,14 @@ impl ExpectedPeer {
     /// The same of several servers, each by its host; `None` if one of them may be the right one.
     #[must_use]
     pub fn mistake_of_all(servers: &[Self]) -> Option<String> {
-        let mistake = |server: &Self| Some(format!("{}: {}", server.host, server.mistake()?));
         match servers {
             [] => None,
             [only] => only.mistake(),
             _ => {
-                let mistakes: Option<Vec<_>> = servers.iter().map(mistake).collect();
+                let mistakes: Option<Vec<_>> = servers
+                    .iter()
+                    .map(|server: &Self| Some(format!("{}: {}", server.host, server.mistake()?)))
+                    .collect();
                 Some(mistakes?.join("; "))
             }
         }
@@ -407,10 +409,12 @@ impl ExpectedPeer {
     fn greet(&self, greeting: &[u8]) -> Option<Vec<u8>> {
         // The peer may send without end.
         const ENOUGH: usize = 512;
-        let connect =
-            |address, attempt: &Attempt| TcpStream::connect_timeout(&address, attempt.limit);
         let mut addresses = Addresses::of(slice::from_ref(&self.host));
-        let mut stream = addresses.first_that_answers(LIMIT, connect).ok()?;
+        let mut stream = addresses
+            .first_that_answers(LIMIT, |address, attempt: &Attempt| {
+                TcpStream::connect_timeout(&address, attempt.limit)
+            })
+            .ok()?;
         stream.set_read_timeout(Some(LIMIT)).ok()?;
         stream.set_write_timeout(Some(LIMIT)).ok()?;
         stream.write_all(greeting).ok()?;
@@ -560,8 +564,8 @@ mod tests {
             ("127.0.0.2:7", 3),
             ("[::1]:7", 2),
             ("%2Frun%2Fpg:7", 1),
-        ];
-        let expected = expected.map(|(place, parts)| (place.to_owned(), parts));
+        ]
+        .map(|(place, parts)| (place.to_owned(), parts));
         assert_eq!(order(&mut addresses), expected);
         let hosts = [host("none"), host("other"), host("b")];
         let mut addresses = Addresses::looked_up_by(&hosts, look_up);
@@ -569,8 +573,8 @@ mod tests {
             ("none:7: the name has no address", 0),
             ("other:7: not known", 0),
             ("127.0.0.3:7", 1),
-        ];
-        let expected = expected.map(|(place, parts)| (place.to_owned(), parts));
+        ]
+        .map(|(place, parts)| (place.to_owned(), parts));
         assert_eq!(order(&mut addresses), expected);
     }
 

@@ -149,8 +149,10 @@ impl Records {
             texts,
         } = self.engine().read(&Ask::with_state(&keys))?;
         self.fingerprint.clone_from(&continuity.fingerprint);
-        let namespace = texts.get(&Key::Namespace);
-        let namespace = namespace.map(|text| self.namespace_of(text)).transpose()?;
+        let namespace = texts
+            .get(&Key::Namespace)
+            .map(|text| self.namespace_of(text))
+            .transpose()?;
         if namespace.is_none() && continuity.is_absence_certain {
             // Leases without it show that it was deleted. The rule sees only the node ids that were
             // asked for, which may never have been leased.
@@ -314,8 +316,10 @@ impl Records {
         rule: impl Fn(&Self, Reading) -> Result<(Vec<Entry>, T), E>,
     ) -> Result<T, E> {
         for _ in 0..TRIES {
-            let reading = self.engine().read(&Ask::with_state(keys));
-            let reading = reading.inspect_err(|_| self.engine().abandon())?;
+            let reading = self
+                .engine()
+                .read(&Ask::with_state(keys))
+                .inspect_err(|_| self.engine().abandon())?;
             let fingerprint = reading.continuity.fingerprint.clone();
             let decided = match &reading.continuity.fault {
                 // As for leases: a reservation that is answered and then lost would be made again.

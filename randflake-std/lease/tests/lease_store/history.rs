@@ -299,8 +299,7 @@ fn a_history_that_fills_all_places_has_no_gap() {
 fn an_old_lease_is_explained_to_be_gone() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 150);
-    let granted = history(&mut world);
-    let granted = granted.leases().next().unwrap().record.grant;
+    let granted = history(&mut world).leases().next().unwrap().record.grant;
     world.pass(401 * TICKS_PER_DAY);
     lease(&mut world, 64);
     let before = world.map.state().texts_read;

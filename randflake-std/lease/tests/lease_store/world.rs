@@ -366,10 +366,11 @@ impl Engine for Map {
         if !is_so || !write.is_in_window(state.now) || write.fingerprint != state.fingerprint {
             return Ok(WriteOutcome::Stale);
         }
-        let after = |entry: &randflake_lease::unstable::rules::Entry| {
-            Some((entry.key, entry.after.clone()?))
-        };
-        state.texts.extend(write.entries.iter().filter_map(after));
+        state.texts.extend(write.entries.iter().filter_map(
+            |entry: &randflake_lease::unstable::rules::Entry| {
+                Some((entry.key, entry.after.clone()?))
+            },
+        ));
         state.latest_end_unix_ms = write.latest_end_unix_ms;
         Ok(WriteOutcome::Written { now: state.now })
     }

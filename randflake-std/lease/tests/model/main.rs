@@ -306,9 +306,12 @@ impl Search {
         let rules = Rules { flaw, ..self.rules };
         // In one thread the shortest way to each state comes first. The state before all events
         // counts, and the last depth is not looked at.
-        let checker = rules.checker().target_max_depth(self.events + 2);
-        let checker = checker.finish_when(HasDiscoveries::AnyFailures);
-        let checker = checker.spawn_bfs().join();
+        let checker = rules
+            .checker()
+            .target_max_depth(self.events + 2)
+            .finish_when(HasDiscoveries::AnyFailures)
+            .spawn_bfs()
+            .join();
         let (name, states) = (self.name, checker.unique_state_count());
         match flaw {
             None => println!("{name}: {states} states"),

@@ -26,8 +26,11 @@ fn read(input: &[u8], pieces: &[u8]) -> (Vec<Command>, Option<Violation>) {
             Err(violation) => return (commands, Some(violation)),
             Ok(Some(length)) => {
                 let command = &input[begin..begin + length];
-                let words = parser.words().iter();
-                let words: Command = words.map(|word| command[word.clone()].to_vec()).collect();
+                let words: Command = parser
+                    .words()
+                    .iter()
+                    .map(|word| command[word.clone()].to_vec())
+                    .collect();
                 assert_eq!(parser.is_line(), command.first() != Some(&b'*'));
                 compare(command, &words);
                 commands.push(words);

@@ -443,8 +443,8 @@ mod tests {
     async fn no_more_is_read_than_memory_was_taken_for() {
         const MOST: usize = 80 << 10;
         let taken = Arc::default();
-        let request = Request::post("/").header(CONTENT_TYPE, "application/json");
-        let request = request
+        let request = Request::post("/")
+            .header(CONTENT_TYPE, "application/json")
             .body(Body::new(Endless(Arc::clone(&taken))))
             .unwrap();
         let refusal = json::<serde_json::Value>(request, MOST).await.err();

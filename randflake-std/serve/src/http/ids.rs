@@ -471,9 +471,11 @@ pub(super) async fn explain(request: ApiRequest) -> Result<Json<ExplainAnswer>, 
     principal.take_reads(1)?;
     space.check(id)?;
     let parts = space.codec().inspect(id);
-    let explain =
-        move |store: &mut LeaseStore| Ok(store.history().explain(parts.node_id, parts.tick)?);
-    let explained = space.read_store(Some(principal), explain).await?;
+    let explained = space
+        .read_store(Some(principal), move |store: &mut LeaseStore| {
+            Ok(store.history().explain(parts.node_id, parts.tick)?)
+        })
+        .await?;
     let spec = space.namespace().spec();
     Ok(Json(ExplainAnswer {
         namespace: namespace.to_owned(),

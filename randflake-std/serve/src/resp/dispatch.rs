@@ -312,8 +312,9 @@ fn unknown(words: CommandArgs<'_>) -> Refusal {
     const WORDS: usize = 8;
     let shown = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(SHOWN)]).into_owned();
     let name = shown(words.get(0).unwrap_or_default());
-    let arguments = words.from(1).take(WORDS);
-    let arguments: Vec<_> = arguments
+    let arguments: Vec<_> = words
+        .from(1)
+        .take(WORDS)
         .map(|word| format!("'{}' ", shown(word)))
         .collect();
     Refusal::invalid(format!(

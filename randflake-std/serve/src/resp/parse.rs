@@ -274,8 +274,11 @@ mod tests {
         let (mut parser, mut begin, mut found) = (Parser::default(), 0, 0);
         for end in 0..=input.len() {
             while let Some(length) = parser.command(&input[begin..end], LIMITS).unwrap() {
-                let words = parser.words().iter();
-                let words: Vec<_> = words.map(|word| &input[begin..][word.clone()]).collect();
+                let words: Vec<_> = parser
+                    .words()
+                    .iter()
+                    .map(|word| &input[begin..][word.clone()])
+                    .collect();
                 assert_eq!(
                     words,
                     all[found]

@@ -47,8 +47,7 @@ impl Round {
 
     /// That its history could have happened one after the other.
     pub(crate) fn check(&self) -> Result<Figures, String> {
-        let history = self.history.lock();
-        let history = history.unwrap_or_else(PoisonError::into_inner);
+        let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         match self.killed.load(Ordering::Relaxed) {
             0 => check(&history),
             killed => check(&without_undone(&history, killed)),

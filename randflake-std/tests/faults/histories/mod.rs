@@ -99,13 +99,14 @@ fn rounds(engine: &str, mut run: impl FnMut(&Round)) {
 fn on_a_server(engine: &mut dyn ServerEngine) {
     let proxy = Proxy::to(engine.port());
     let urls = [engine.url(), engine.url_at(proxy.port)];
-    let connect = |at: usize| open(&urls[at % urls.len()], &namespace(NAMESPACE)).unwrap();
     // InnoDB releases a transaction's locks before its log is on the disk, so others may read what
     // a kill undoes. A lease is granted by a write alone, whose log comes after that of what it
     // replaces.
     let shows_before_kept = engine.url().starts_with("mysql:");
     rounds(&engine.url(), |round| {
-        let clients = Clients::new(CLIENTS, round, connect);
+        let clients = Clients::new(CLIENTS, round, |at: usize| {
+            open(&urls[at % urls.len()], &namespace(NAMESPACE)).unwrap()
+        });
         clients.work_while(|progress| {
             let network_is = |network| {
                 progress.after(OPERATIONS);

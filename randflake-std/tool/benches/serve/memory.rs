@@ -94,11 +94,13 @@ pub(crate) fn measure(program: &Path, size: &Size) {
         allowed.is_some(),
         "prlimit does not allow as many connections"
     );
-    let grown = KINDS.iter().filter_map(|(name, kind)| {
-        let (kept, peak) = kept(program, &load, name, kind, size);
-        growth(&kept, peak).map(|why| format!("{name}: {why}"))
-    });
-    let grown: Vec<_> = grown.collect();
+    let grown: Vec<_> = KINDS
+        .iter()
+        .filter_map(|(name, kind)| {
+            let (kept, peak) = kept(program, &load, name, kind, size);
+            growth(&kept, peak).map(|why| format!("{name}: {why}"))
+        })
+        .collect();
     assert!(grown.is_empty(), "{}", grown.join("\n"));
 }
 

@@ -51,8 +51,9 @@ pub(crate) fn measure(program: &Path, size: &Size, rounds: u32) -> String {
         RandflakeServer::start(program, TempDir::new().unwrap(), arguments, None).issuing(&load);
     // It keeps nothing on disk.
     let theirs = RedisServer::start_with(&["--appendonly", "no"]);
-    let rounds = (0..rounds).map(|_| round(&load, size, &ours, theirs.port));
-    let rounds: Vec<_> = rounds.collect();
+    let rounds: Vec<_> = (0..rounds)
+        .map(|_| round(&load, size, &ours, theirs.port))
+        .collect();
     let mut table = format!("medians of {} rounds\n\n", rounds.len());
     for (row, (name, _)) in rounds
         .iter()

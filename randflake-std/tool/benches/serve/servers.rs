@@ -99,9 +99,10 @@ impl RandflakeServer {
                 .env("XDG_STATE_HOME", folder);
             command
         };
-        let accepts = move || TcpStream::connect(("127.0.0.1", resp)).is_ok();
         Self {
-            server: Server::start(folder, command, accepts),
+            server: Server::start(folder, command, move || {
+                TcpStream::connect(("127.0.0.1", resp)).is_ok()
+            }),
             resp,
             http,
         }

@@ -95,8 +95,9 @@ fn measure(rows: u64, is_ordered: bool) {
         rows::write(&mut out, format, rows, &mut ids).unwrap();
         out.into_inner().unwrap();
         for (_, line) in CASES.iter().filter(|(own, _)| *own == format) {
-            let runs = (0..5).map(|_| run(&path, &folder.path().join("out"), line));
-            let mut runs: Vec<_> = runs.collect();
+            let mut runs: Vec<_> = (0..5)
+                .map(|_| run(&path, &folder.path().join("out"), line))
+                .collect();
             runs.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (seconds, kib) = runs[runs.len() / 2];
             #[expect(clippy::cast_precision_loss, reason = "gigabytes")]

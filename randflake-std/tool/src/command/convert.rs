@@ -281,12 +281,14 @@ mod tests {
     #[test]
     fn every_form_is_a_format() {
         let named = |value: Option<PossibleValue>| value.unwrap().get_name().to_owned();
-        let formats = Format::value_variants().iter();
-        let mut formats: Vec<_> = formats
+        let mut formats: Vec<_> = Format::value_variants()
+            .iter()
             .map(|format| named(format.to_possible_value()))
             .collect();
-        let forms = TextFormat::value_variants().iter();
-        let mut forms: Vec<_> = forms.map(|form| named(form.to_possible_value())).collect();
+        let mut forms: Vec<_> = TextFormat::value_variants()
+            .iter()
+            .map(|form| named(form.to_possible_value()))
+            .collect();
         forms.push("json".to_owned());
         forms.sort();
         formats.sort();

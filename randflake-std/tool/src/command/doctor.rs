@@ -167,8 +167,10 @@ fn all(secret: &SecretArgs, keys: Option<&Path>, store: &LeaseArgs) -> Vec<Check
             findings.extend(opened_store(opened, is_there, secret, keys, store));
         }
         Ok(None) => {
-            let missing = |url| format!("{url}, not made yet: the first generate makes it");
-            findings.push(CheckResult::new("store", url.map(missing)));
+            findings.push(CheckResult::new(
+                "store",
+                url.map(|url| format!("{url}, not made yet: the first generate makes it")),
+            ));
         }
         // One finding: each check of a store that cannot be opened would only repeat why.
         Err(failure) => findings.push(CheckResult::new("store", Err(failure))),
@@ -236,9 +238,10 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<Finding, Fail
 /// A caution where others on the network can read the connection.
 fn exposure(store: &LeaseArgs) -> Option<CheckResult> {
     const CHECK: &str = "connection";
-    let caution = |why| CheckResult::of_store(Finding::caution(CHECK, "plain".to_owned(), why));
     match store.store().exposure() {
-        Ok(why) => why.map(caution),
+        Ok(why) => {
+            why.map(|why| CheckResult::of_store(Finding::caution(CHECK, "plain".to_owned(), why)))
+        }
         Err(failure) => Some(CheckResult::new(CHECK, Err(failure))),
     }
 }

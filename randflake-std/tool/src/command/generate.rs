@@ -132,8 +132,10 @@ impl GenerateArgs {
         let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         // The default secret was made on this machine, and plain ids have none.
         let is_given = cipher.is_some() && self.secret.source()?.is_given();
-        let note = is_given.then(|| self.store.store().note_of_local_leases(&namespace));
-        let note = note.transpose()?.flatten();
+        let note = is_given
+            .then(|| self.store.store().note_of_local_leases(&namespace))
+            .transpose()?
+            .flatten();
         // Before the first lease: a signal between the grant and the watch would leave it to
         // expire.
         let interrupt = Interrupt::watch()?;
@@ -261,8 +263,11 @@ fn refusal(handle: &Handle<LayoutSpec, Option<Cipher>>, error: GenerateError) ->
 }
 
 fn problem(error: GenerateError) -> String {
-    let wait = error.retry_in_ms().map(Duration::from_millis);
-    let wait = wait.map(span).unwrap_or_default();
+    let wait = error
+        .retry_in_ms()
+        .map(Duration::from_millis)
+        .map(span)
+        .unwrap_or_default();
     match error {
         GenerateError::ClockBehind { .. } => format!(
             "the next time that ids can have begins in {wait}: this machine's clock was set back or runs behind the \

@@ -215,9 +215,9 @@ impl Drop for Progress {
 
 fn bar(total: u64) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
-    let style = ProgressStyle::with_template(TEMPLATE);
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    let style = style.with_key("rate", rate);
+    let style = ProgressStyle::with_template(TEMPLATE)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key("rate", rate);
     ProgressBar::with_draw_target(Some(total), target).with_style(style)
 }
 

@@ -86,23 +86,32 @@ impl<'a> FieldsWriter<'a> {
             // escape. Writing to a string never fails.
             _ = match self.shape {
                 Shape::Json => {
-                    let bits = self.bits.as_ref().map(|bits| bits.member(raw));
-                    let bits = bits.unwrap_or_default();
+                    let bits = self
+                        .bits
+                        .as_ref()
+                        .map(|bits| bits.member(raw))
+                        .unwrap_or_default();
                     let number = self.form.number(id);
-                    let number = number.map(|number| format!("\"number\":{number},"));
-                    let number = number.unwrap_or_default();
-                    let prefix = prefix.map(|prefix| format!("\"prefix\":\"{prefix}\","));
-                    let prefix = prefix.unwrap_or_default();
+                    let number = number
+                        .map(|number| format!("\"number\":{number},"))
+                        .unwrap_or_default();
+                    let prefix = prefix
+                        .map(|prefix| format!("\"prefix\":\"{prefix}\","))
+                        .unwrap_or_default();
                     writeln!(
                         self.text,
                         r#"{{{prefix}"text":"{text}","int":"{int}",{number}"raw":"{raw}",{shown},"sequence":{sequence}{bits}}}"#
                     )
                 }
                 Shape::Block => {
-                    let bits = self.bits.as_ref().map(|bits| bits.rows(raw));
-                    let bits = bits.unwrap_or_default();
-                    let prefix = prefix.map(|prefix| format!("prefix    {prefix}\n"));
-                    let prefix = prefix.unwrap_or_default();
+                    let bits = self
+                        .bits
+                        .as_ref()
+                        .map(|bits| bits.rows(raw))
+                        .unwrap_or_default();
+                    let prefix = prefix
+                        .map(|prefix| format!("prefix    {prefix}\n"))
+                        .unwrap_or_default();
                     write!(
                         self.text,
                         "{prefix}text      {text}\nint       {int}\nraw       {raw}\n{shown}\nsequence  {sequence}\n{bits}"
@@ -167,8 +176,7 @@ impl TickFields {
             }
             Shape::Block | Shape::Line => {
                 let parts = listed(&parts, |name, value| format!("{name} {value}"), ", ");
-                let parts = parts.map(|parts| format!(" ({parts})"));
-                let parts = parts.unwrap_or_default();
+                let parts = parts.map(|parts| format!(" ({parts})")).unwrap_or_default();
                 if shape == Shape::Block {
                     format!("time      {seconds} ({utc}){doubt}\nnode      {node_id}{parts}")
                 } else {
@@ -338,8 +346,9 @@ impl Bits {
 
     /// The bits as one more member of a JSON object, with the comma before it.
     pub(crate) fn member(&self, raw: u64) -> String {
-        let fields = self.fields.iter();
-        let fields: Vec<_> = fields
+        let fields: Vec<_> = self
+            .fields
+            .iter()
             .map(|&(name, field)| format!("\"{name}\":\"{}\"", digits(raw, field)))
             .collect();
         format!(r#","bits":{{{}}}"#, fields.join(","))

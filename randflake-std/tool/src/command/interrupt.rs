@@ -55,10 +55,12 @@ impl Interrupt {
     /// Sleeps, and fails at once when there is a signal. The caller holds nothing meanwhile.
     pub(crate) fn pause(&self, time: Duration) -> Result<(), Failure> {
         let state = &*self.0;
-        let none_yet = |_: &mut Option<Release>| state.signal.load(Ordering::SeqCst) == 0;
-        let woken = state
-            .signalled
-            .wait_timeout_while(state.release(), time, none_yet);
+        let woken =
+            state
+                .signalled
+                .wait_timeout_while(state.release(), time, |_: &mut Option<Release>| {
+                    state.signal.load(Ordering::SeqCst) == 0
+                });
         drop(woken.unwrap_or_else(PoisonError::into_inner));
         self.check()
     }

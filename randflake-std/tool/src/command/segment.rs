@@ -132,8 +132,8 @@ impl TermsArgs {
                     .map_err(Failure::usage);
             }
         };
-        let numbers = DatedNumbers::new(period, self.digits.unwrap_or(DIGITS));
-        let numbers = numbers.map_err(Failure::usage)?;
+        let numbers =
+            DatedNumbers::new(period, self.digits.unwrap_or(DIGITS)).map_err(Failure::usage)?;
         let offset = self.utc_offset.unwrap_or_default();
         Ok(Some(CounterTerms::dated(numbers.at(offset))))
     }

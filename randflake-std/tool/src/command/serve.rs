@@ -236,8 +236,9 @@ fn node_ids(text: &str) -> Result<RangeInclusive<u32>, String> {
         Some((least, most)) => least.parse().ok().zip(most.parse().ok()),
         None => text.parse().ok().map(|number| (number, number)),
     };
-    let range = range.filter(|&(least, most)| 1 <= least && least <= most);
-    let range = range.map(|(least, most)| least..=most);
+    let range = range
+        .filter(|&(least, most)| 1 <= least && least <= most)
+        .map(|(least, most)| least..=most);
     range.ok_or_else(|| "a number from 1 on is allowed, or a range such as 1..=8".to_owned())
 }
 
@@ -259,8 +260,10 @@ fn size(text: &str) -> Result<usize, String> {
             );
         }
     };
-    let bytes = digits.parse().ok();
-    let bytes = bytes.and_then(|number: usize| number.checked_mul(unit));
+    let bytes = digits
+        .parse()
+        .ok()
+        .and_then(|number: usize| number.checked_mul(unit));
     let bytes = bytes.filter(|bytes| (LEAST..=MOST).contains(bytes));
     bytes.ok_or_else(|| "16MiB to 1024GiB are allowed".to_owned())
 }
@@ -347,9 +350,9 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
         .map_or_else(|| Ok(LayoutChoice::default()), |layout| layout.parse())
         .map_err(Failure::failed)?;
     let key = words.take("key-file");
-    let longest = words.take("max-ttl");
-    let longest = longest.map(|text| longest_ttl(&text));
-    let longest = longest
+    let longest = words
+        .take("max-ttl")
+        .map(|text| longest_ttl(&text))
         .transpose()
         .map_err(|why| Failure::failed(format!("max-ttl: {why}")))?;
     let shares_secret = match words.take("shared-secret").as_deref() {

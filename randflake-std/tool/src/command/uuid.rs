@@ -264,8 +264,8 @@ impl UuidInspectArgs {
     /// What is printed of a UUID; as an error if it is refused.
     fn line(&self, secrets: &TagSecrets, text: &str) -> Result<String, String> {
         // Of either case, with or without hyphens: `convert` takes them all, too.
-        let bytes = Uuid::parse_str(text);
-        let bytes = bytes.map_err(|error| self.refusal(text, format!("not a UUID: {error}")))?;
+        let bytes = Uuid::parse_str(text)
+            .map_err(|error| self.refusal(text, format!("not a UUID: {error}")))?;
         let read = |bytes| {
             let uuid = tagged(bytes).map_err(|error| error.to_string())?;
             let id = secrets.check(uuid).map_err(|error| error.to_string())?;
@@ -279,8 +279,9 @@ impl UuidInspectArgs {
             self.refusal(text, error)
         })?;
         let spec: LayoutSpec = self.layout.layout.spec();
-        let parts = secrets.inspect(spec, uuid);
-        let parts = parts.map_err(|error| self.refusal(text, error))?;
+        let parts = secrets
+            .inspect(spec, uuid)
+            .map_err(|error| self.refusal(text, error))?;
         let number = uuid.key_number();
         let time = utc_in_ticks(spec.unix_ms(parts.tick), spec.tick_ms());
         let (node, sequence) = (parts.node_id, parts.sequence);

@@ -63,8 +63,13 @@ impl Folder {
 
     /// The sections of a file.
     fn trials(&'static self, path: PathBuf) -> Vec<Trial> {
-        let topic = path.strip_prefix(self.root()).unwrap().with_extension("");
-        let topic = topic.to_str().unwrap().replace('/', "::");
+        let topic = path
+            .strip_prefix(self.root())
+            .unwrap()
+            .with_extension("")
+            .to_str()
+            .unwrap()
+            .replace('/', "::");
         if !(self.is_run)(&topic) {
             return Vec::new();
         }

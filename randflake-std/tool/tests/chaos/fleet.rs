@@ -57,8 +57,9 @@ fn server(store: &str, resp: u16, http: u16) -> Server {
         let leasing = ["--ttl", "3s", "--node-ids", "1"];
         tool(&store, &[&arguments[..], &leasing].concat())
     };
-    let answers = move || TcpStream::connect(("127.0.0.1", http)).is_ok();
-    Server::start(TempDir::new().unwrap(), command, answers)
+    Server::start(TempDir::new().unwrap(), command, move || {
+        TcpStream::connect(("127.0.0.1", http)).is_ok()
+    })
 }
 
 fn namespace() -> Namespace {
@@ -82,8 +83,8 @@ impl Fleet {
         let ports: Vec<_> = (0..REPLICAS).map(|_| (free_port(), free_port())).collect();
         let servers = ports
             .iter()
-            .map(|(resp, http)| server(&store, *resp, *http));
-        let servers = servers.collect();
+            .map(|(resp, http)| server(&store, *resp, *http))
+            .collect();
         let ids: Vec<Ids> = iter::repeat_with(Ids::default).take(PYTHONS + 4).collect();
         let urls: Vec<_> = ports
             .iter()
@@ -246,8 +247,10 @@ impl Ids {
         let Some(number) = line.strip_suffix(b"\n") else {
             return false;
         };
-        let number = str::from_utf8(number.trim_ascii()).unwrap();
-        let number: i64 = number.parse().unwrap();
+        let number: i64 = str::from_utf8(number.trim_ascii())
+            .unwrap()
+            .parse()
+            .unwrap();
         let mut ids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ids.push(number.cast_unsigned());
         true

@@ -50,14 +50,19 @@ fn a_holder_s_name_cannot_forge_the_list() {
     assert!(list.contains("x\\n7  "), "{list}");
     // The last to end: the one that was released first lives to the end of its second.
     let live = objects(&user.run(&["lease", "list", "--json"]).ok());
-    let end = |lease: &&Value| lease["end_unix_ms"].as_u64();
-    let held = live.iter().max_by_key(end).unwrap();
+    let held = live
+        .iter()
+        .max_by_key(|lease: &&Value| lease["end_unix_ms"].as_u64())
+        .unwrap();
     let answer = user.run(&["lease", "release", &held["node"].to_string()]);
     assert!(answer.stderr.contains("is leased by x\\n7  "), "{answer:?}");
     for shown in [list, answer.fails(1)] {
-        let is_visible =
-            |c: char| c == '\n' || c.escape_debug().count() == 1 || "'\"\\".contains(c);
-        assert!(shown.chars().all(is_visible), "{shown:?}");
+        assert!(
+            shown
+                .chars()
+                .all(|c: char| c == '\n' || c.escape_debug().count() == 1 || "'\"\\".contains(c)),
+            "{shown:?}"
+        );
     }
     endless.kill().unwrap();
     endless.wait().unwrap();
@@ -68,8 +73,9 @@ fn a_full_store_says_when_to_try_again() {
     let user = User::new();
     // Longer than a busy machine takes until the tool asks.
     let max_ttl = Duration::from_secs(600);
-    let namespace = Namespace::new("default", Randflake).unwrap();
-    let namespace = namespace.with_max_ttl(max_ttl);
+    let namespace = Namespace::new("default", Randflake)
+        .unwrap()
+        .with_max_ttl(max_ttl);
     fs::create_dir_all(user.state("")).unwrap();
     let mut store = SqliteStore::open(user.state("leases.db"), &namespace).unwrap();
     let request = AcquireRequest {

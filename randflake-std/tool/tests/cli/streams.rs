@@ -8,8 +8,9 @@ use crate::user::{Answer, User, words};
 
 /// Lines of every form and length, so that pieces end in all places of them.
 fn numbers(count: i64) -> Vec<i64> {
-    let one = |index: i64| index.wrapping_mul(0x1E37_79B9_7F4A_7C15) >> (index % 64);
-    (0..count).map(one).collect()
+    (0..count)
+        .map(|index: i64| index.wrapping_mul(0x1E37_79B9_7F4A_7C15) >> (index % 64))
+        .collect()
 }
 
 fn lines(numbers: &[i64], end: &str) -> String {
@@ -87,8 +88,10 @@ fn objects_are_those_of_a_json_library_byte_for_byte() {
                 _ = write!(again, "{name:?}:{},", read[name]);
             }
             if !parts.is_empty() {
-                let part = |name: &&str| format!("{name:?}:{}", read["node_parts"][name]);
-                let parts: Vec<_> = parts.iter().map(part).collect();
+                let parts: Vec<_> = parts
+                    .iter()
+                    .map(|name: &&str| format!("{name:?}:{}", read["node_parts"][name]))
+                    .collect();
                 _ = write!(again, "\"node_parts\":{{{}}},", parts.join(","));
             }
             _ = write!(again, "\"sequence\":{}}}", read["sequence"]);

@@ -110,8 +110,8 @@ fn a_long_run_shows_its_rate_and_the_time_left() {
     let shown = String::from_utf8(shown).unwrap();
     let line = shown
         .split(['\r', '\n'])
-        .rfind(|line| line.contains(" of 600,000 ids, "));
-    let line = line.unwrap_or_else(|| panic!("{shown:?}"));
+        .rfind(|line| line.contains(" of 600,000 ids, "))
+        .unwrap_or_else(|| panic!("{shown:?}"));
     let (_, times) = line.split_once(" of 600,000 ids, ").unwrap();
     let [_, rate, left] = times.split(", ").collect::<Vec<_>>()[..] else {
         panic!("{line:?}");

@@ -211,6 +211,8 @@ pub(crate) fn words(line: &str) -> Vec<&str> {
 /// The objects of lines of JSON.
 #[track_caller]
 pub(crate) fn objects(lines: &str) -> Vec<serde_json::Value> {
-    let parse = |line| serde_json::from_str(line).unwrap();
-    lines.lines().map(parse).collect()
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }

@@ -47,10 +47,17 @@ esac >>"$OBJECTS"
 fn block(guide: &str, heading: &str, language: &str, number: usize) -> String {
     let (_, section) = guide.split_once(&format!("\n{heading}\n")).unwrap();
     let section = section.split("\n## ").next().unwrap();
-    let block = section.split(&format!("```{language}\n")).nth(number + 1);
-    let block = block.unwrap().split("```").next().unwrap();
-    let without = |line: &str| line.strip_prefix("$ ").unwrap_or(line).to_owned() + "\n";
-    block.lines().map(without).collect()
+    let block = section
+        .split(&format!("```{language}\n"))
+        .nth(number + 1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    block
+        .lines()
+        .map(|line: &str| line.strip_prefix("$ ").unwrap_or(line).to_owned() + "\n")
+        .collect()
 }
 
 /// A folder of somebody who follows the guide, in a clone.
@@ -158,8 +165,10 @@ impl Cluster {
     }
 
     fn object(&self, kind: &str, name: &str) -> &Value {
-        let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
-        let found = self.0.iter().find(is_it);
+        let found = self
+            .0
+            .iter()
+            .find(|object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name);
         found.unwrap_or_else(|| panic!("nothing makes the {kind} {name}"))
     }
 

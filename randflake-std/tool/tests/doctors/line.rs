@@ -62,8 +62,10 @@ fn a_ledger_is_shared(url: &str, forget: impl FnOnce()) {
     );
     // Declared new by mistake: a station has images that it does not know.
     assert_eq!(init().status, Some(0));
-    let images = |station: &&User| fs::read_dir(station.path("images")).unwrap().count();
-    let busiest = stations.iter().max_by_key(images).unwrap();
+    let busiest = stations
+        .iter()
+        .max_by_key(|station: &&User| fs::read_dir(station.path("images")).unwrap().count())
+        .unwrap();
     let said = run(busiest, url).fails(1);
     assert!(said.contains("which the ledger does not know"), "{said}");
 }

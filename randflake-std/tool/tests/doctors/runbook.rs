@@ -38,8 +38,9 @@ impl OnCall {
     /// Starts lines in a shell.
     fn start(&self, lines: &[&str]) -> Child {
         // The first line says where the store is.
-        let lines = [&commands("# Runbook")[..1], lines].concat().join("\n");
-        let lines = lines
+        let lines = [&commands("# Runbook")[..1], lines]
+            .concat()
+            .join("\n")
             .replace(STORE, &self.database.url("postgres"))
             .replace("lease init --yes", "lease init --yes --no-wait");
         let path = std::env::var("PATH").unwrap();

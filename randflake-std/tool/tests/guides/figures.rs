@@ -43,10 +43,14 @@ fn last_dates_and_rates_of_layouts_are_computed() {
     sources(&root().join("randflake-core/src/layout"), &mut rustdoc);
     for (name, spec) in LAYOUTS {
         let begin = format!("| `{name}`");
-        let is_row = |line: &&str| line.to_lowercase().starts_with(&begin);
-        let row = readme.lines().find(is_row);
-        let row = row.unwrap_or_else(|| panic!("README.md has no row of {name}"));
-        let row: Vec<_> = row.split('|').map(str::trim).collect();
+        let row = readme
+            .lines()
+            .find(|line: &&str| line.to_lowercase().starts_with(&begin));
+        let row: Vec<_> = row
+            .unwrap_or_else(|| panic!("README.md has no row of {name}"))
+            .split('|')
+            .map(str::trim)
+            .collect();
         let last_ms = spec.unix_ms(spec.max_tick());
         let last = if name == "mastodon" {
             MASTODON.to_owned()
@@ -78,10 +82,13 @@ fn chances_of_two_stores_are_computed() {
     let mut chances = BTreeMap::new();
     for (name, spec) in LAYOUTS {
         let begin = format!("| `{name}`");
-        let is_row = |line: &&str| line.to_lowercase().starts_with(&begin);
-        let row = section.lines().find(is_row);
-        let row = row.unwrap_or_else(|| panic!("faults.md has no chance of {name}"));
-        let row: Vec<_> = row.split('|').map(str::trim).collect();
+        let row: Vec<_> = section
+            .lines()
+            .find(|line: &&str| line.to_lowercase().starts_with(&begin))
+            .unwrap_or_else(|| panic!("faults.md has no chance of {name}"))
+            .split('|')
+            .map(str::trim)
+            .collect();
         let node_ids = u64::from(spec.max_node_id()) + 1;
         let wait = match youth(&spec, node_ids, NodeIds::Any(1)).as_secs() {
             0 => "with the next tick".to_owned(),
@@ -106,8 +113,7 @@ fn chances_of_two_stores_are_computed() {
 fn examples(text: &str) -> Vec<(String, String)> {
     let mut examples = Vec::new();
     for block in text.split("```console\n").skip(1) {
-        let block = block.split("```").next().unwrap();
-        let block = block.replace("\\\n", " ");
+        let block = block.split("```").next().unwrap().replace("\\\n", " ");
         for command in block.split("$ ").skip(1) {
             let (line, output) = command.split_once('\n').unwrap();
             let line = line.split(" #").next().unwrap().trim();
@@ -263,8 +269,9 @@ fn integrated_crates_have_the_manifests_versions() {
             "diesel-sqlite" => "diesel",
             name => name,
         };
-        let asked = version(&core, name).or_else(|| version(&shared, name));
-        let asked = asked.unwrap_or_else(|| panic!("no version of {name}"));
+        let asked = version(&core, name)
+            .or_else(|| version(&shared, name))
+            .unwrap_or_else(|| panic!("no version of {name}"));
         // `>=0.32, <0.43` are 0.32 to 0.42.
         let shown = match asked
             .strip_prefix(">=")

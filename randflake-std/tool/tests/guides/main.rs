@@ -34,8 +34,9 @@ fn documents() -> Vec<(PathBuf, String)> {
     let entries = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let documents = paths.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
-    let read = |path: PathBuf| (path.clone(), fs::read_to_string(&path).unwrap());
-    documents.map(read).collect()
+    documents
+        .map(|path: PathBuf| (path.clone(), fs::read_to_string(&path).unwrap()))
+        .collect()
 }
 
 /// What follows each occurrence of `begin`, up to `end`.
@@ -67,8 +68,9 @@ fn undeclared(example: &str) -> Vec<&str> {
             .and_then(|rest| rest.split('(').next());
         pattern.or(function)
     });
-    let names = declared.flat_map(|names| names.split(|c| !is_part(c)));
-    let names = names.filter(|name| !["", "mut", "main"].contains(name));
+    let names = declared
+        .flat_map(|names| names.split(|c| !is_part(c)))
+        .filter(|name| !["", "mut", "main"].contains(name));
     names.filter(|name| used.contains(name)).collect()
 }
 
@@ -173,8 +175,11 @@ fn messages_of_the_operations_guide_are_real() {
 fn is_part(quote: &str, message: &str) -> bool {
     let mut pieces = quote.split(" … ");
     let rest = message.strip_prefix(pieces.next().unwrap());
-    let skip = |rest: Option<_>, piece| Some(str::split_once(rest?, piece)?.1);
-    pieces.fold(rest, skip).is_some()
+    pieces
+        .fold(rest, |rest: Option<_>, piece| {
+            Some(str::split_once(rest?, piece)?.1)
+        })
+        .is_some()
 }
 
 fn said_by_servers() -> Vec<String> {
@@ -324,8 +329,10 @@ fn commands_and_options_of_the_guides_exist() {
         if path.ends_with("CHANGELOG.md") {
             continue;
         }
-        let typed = text.lines().filter(|line| line.starts_with("$ "));
-        let typed = typed.filter(|line| !line.contains("cargo install "));
+        let typed = text
+            .lines()
+            .filter(|line| line.starts_with("$ "))
+            .filter(|line| !line.contains("cargo install "));
         let spans = between(&text, "`randflake ", '`')
             .chain(typed.flat_map(|line| between(line, "randflake ", '\n')));
         let ends = ['#', '|', '>'];
@@ -340,12 +347,11 @@ fn commands_and_options_of_the_guides_exist() {
         let words: Vec<_> = line.split_whitespace().collect();
         let is_group =
             ["lease", "segment", "sql", "token", "uuid"].contains(&words[0]) && words.len() > 1;
-        let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
         let command = words
             .iter()
             .take(if is_group { 2 } else { 1 })
             .copied()
-            .filter(is_name);
+            .filter(|word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase()));
         let told = Command::new(env!("CARGO_BIN_EXE_randflake"))
             .args(command)
             .arg("--help")

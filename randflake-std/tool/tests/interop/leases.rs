@@ -21,8 +21,9 @@ fn python_issues_under_the_tools_leases() {
     let store = format!("sqlite:{}", path.display());
     let namespace = Namespace::new("default", Randflake).unwrap();
     let leases = SqliteStore::open(&path, &namespace).unwrap();
-    let handle = Handle::builder(&Secret::from_hex(&secret.hex).unwrap(), leases).build();
-    let handle = handle.unwrap();
+    let handle = Handle::builder(&Secret::from_hex(&secret.hex).unwrap(), leases)
+        .build()
+        .unwrap();
 
     let python = Command::new(python())
         .args(["-c", include_str!("leases.py")])

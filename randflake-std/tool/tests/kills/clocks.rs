@@ -69,11 +69,13 @@ impl Tool {
         let told = self.run_at(at_s, &generate);
         let [ids, said] = [told.stdout, told.stderr].map(|text| String::from_utf8(text).unwrap());
         assert!(!said.contains("panicked"), "{said}");
-        let times = ids.lines().map(|id| {
-            let id: Value = serde_json::from_str(id).unwrap();
-            id["unix_ms"].as_u64().unwrap()
-        });
-        let times: Vec<_> = times.collect();
+        let times: Vec<_> = ids
+            .lines()
+            .map(|id| {
+                let id: Value = serde_json::from_str(id).unwrap();
+                id["unix_ms"].as_u64().unwrap()
+            })
+            .collect();
         if times.is_empty() {
             Err(said)
         } else {
@@ -316,8 +318,10 @@ fn wall_clocks_180_days_before_each_last_date() {
                 .output()
                 .unwrap();
             let told = String::from_utf8(told.stdout).unwrap();
-            let line = told.lines().find(|line| line.contains(" last date "));
-            let line = line.unwrap_or_else(|| panic!("{name}: {told}"));
+            let line = told
+                .lines()
+                .find(|line| line.contains(" last date "))
+                .unwrap_or_else(|| panic!("{name}: {told}"));
             assert!(line.starts_with(verdict), "{name}, {verdict}: {line}");
         }
     }

@@ -116,16 +116,20 @@ fn killed_and_restarted_every_second_for_a_minute() {
         readers.push(core::mem::replace(&mut running[victim], successor).kill());
     }
     readers.extend(running.into_iter().map(Process::kill));
-    let outputs = readers.into_iter().map(|reader| reader.join().unwrap());
-    let outputs: Vec<Output> = outputs.collect();
+    let outputs: Vec<Output> = readers
+        .into_iter()
+        .map(|reader| reader.join().unwrap())
+        .collect();
 
-    let first_after = outputs.iter().map(|output| output.first_after);
-    let first_after = first_after.collect::<Option<Vec<_>>>();
+    let first_after = outputs
+        .iter()
+        .map(|output| output.first_after)
+        .collect::<Option<Vec<_>>>();
     let longest = first_after
         .expect("each process issues ids")
         .into_iter()
-        .max();
-    let longest = longest.unwrap_or_default();
+        .max()
+        .unwrap_or_default();
     explain(state.path(), &outputs);
     let mut ids: Vec<u64> = outputs.into_iter().flat_map(|output| output.ids).collect();
     let issued = ids.len();

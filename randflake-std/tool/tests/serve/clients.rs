@@ -89,8 +89,12 @@ fn run(mut command: Command, server: &Server, token: &str, tls: bool) -> Value {
 }
 
 fn check(seen: &Value) {
-    let ids = seen["ids"].as_array().unwrap().iter();
-    let ids: BTreeSet<_> = ids.map(|id| id.as_str().unwrap()).collect();
+    let ids: BTreeSet<_> = seen["ids"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_str().unwrap())
+        .collect();
     assert_eq!(ids.len(), 2_000, "of 2,000 ids {} differ", ids.len());
     assert_eq!(seen["batch"], 1_000);
     assert_eq!(seen["inspected_node"], seen["node"]);

@@ -212,8 +212,8 @@ impl Server {
     fn status_kb(&self, name: &str) -> u64 {
         let process = self.child.as_ref().unwrap().id();
         let status =
-            fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status"));
-        let status = status.unwrap();
+            fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status"))
+                .unwrap();
         let line = status.lines().find(|line| line.starts_with(name)).unwrap();
         line.split_ascii_whitespace()
             .nth(1)

@@ -234,9 +234,10 @@ fn certificates_of_openssl_as_in_guides_are_served() {
         let (_, rest) = guide.split_once("openssl req -x509 -newkey ").unwrap();
         let line: Vec<_> = rest.split_inclusive('\n').take(2).collect();
         // Its files, as the other guide calls them.
-        let line = line.concat();
-        let line = line.replace("tls.key", "server.key");
-        let line = line.replace("tls.crt", "server.pem");
+        let line = line
+            .concat()
+            .replace("tls.key", "server.key")
+            .replace("tls.crt", "server.pem");
         let home = Home::new();
         let folder = home.path("");
         let openssl = |words: &str| {

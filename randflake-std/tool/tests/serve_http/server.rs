@@ -86,8 +86,8 @@ impl Server {
             &path("namespaces"),
             "--tokens",
             &path("tokens"),
-        ];
-        let arguments = arguments.map(str::to_owned);
+        ]
+        .map(str::to_owned);
         (
             Self::run(home.into(), &arguments.each_ref().map(|word| &**word)),
             made,
@@ -373,8 +373,9 @@ impl Server {
     pub(crate) fn metric(&self, name: &str) -> u64 {
         let metrics = self.get("/metrics");
         let mut lines = metrics.text().lines();
-        let value = lines.find_map(|line| line.strip_prefix(name));
-        let value = value.unwrap_or_else(|| panic!("no {name}: {}", metrics.text()));
+        let value = lines
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or_else(|| panic!("no {name}: {}", metrics.text()));
         value.trim().parse().unwrap()
     }
 }

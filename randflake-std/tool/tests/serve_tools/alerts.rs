@@ -42,8 +42,9 @@ impl Scrape {
         stream.read_to_string(&mut text).unwrap();
         let (_, body) = text.split_once("\r\n\r\n").unwrap();
         let lines = body.lines().filter(|line| line.starts_with("randflake_"));
-        let values = lines.filter_map(|line| line.rsplit_once(' '));
-        let values = values.map(|(series, value)| (series.to_owned(), value.parse().unwrap()));
+        let values = lines
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|(series, value)| (series.to_owned(), value.parse().unwrap()));
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
         Self {
             at: now.as_secs_f64(),

@@ -155,8 +155,12 @@ pub(crate) fn tables() -> String {
     }
     heading(&mut text, "ids", &all);
     for (source, name) in SOURCES {
-        let ids = |figures: &Figures| figures.ids.get(&source).copied().unwrap_or(0);
-        row(&mut text, name, all.iter().map(ids));
+        row(
+            &mut text,
+            name,
+            all.iter()
+                .map(|figures: &Figures| figures.ids.get(&source).copied().unwrap_or(0)),
+        );
     }
     heading(&mut text, "what happened", &all);
     let killed = all.iter().map(|figures| figures.killed);
@@ -164,8 +168,12 @@ pub(crate) fn tables() -> String {
     let forks = all.iter().map(|figures| figures.forks);
     row(&mut text, "holder forked", forks);
     for (fault, name) in FAULTS {
-        let times = |figures: &Figures| figures.happened.get(&fault).copied().unwrap_or(0).into();
-        row(&mut text, name, all.iter().map(times));
+        row(
+            &mut text,
+            name,
+            all.iter()
+                .map(|figures: &Figures| figures.happened.get(&fault).copied().unwrap_or(0).into()),
+        );
     }
     let (memory, disk) = peak();
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);

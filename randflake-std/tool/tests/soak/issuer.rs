@@ -179,8 +179,9 @@ impl Order {
             Way::Tagged => {
                 let secrets = TagSecrets::open(&self.keys, TAGGED_NAMESPACE).unwrap();
                 let order = self.clone();
-                let open = move || order.open(&tagged_namespace(ttl));
-                let builder = TaggedBuilder::new(Dense, &secrets, open).ttl(ttl);
+                let builder =
+                    TaggedBuilder::new(Dense, &secrets, move || order.open(&tagged_namespace(ttl)))
+                        .ttl(ttl);
                 Issuer::Tagged(builder.build().ok()?)
             }
             Way::Counter => {

@@ -98,8 +98,10 @@ impl Ledger {
     }
 
     fn room(&mut self) -> &mut [Id] {
-        let begin = self.page.cast::<Id>();
-        let begin = begin.wrapping_add(offset_of!(Page, buffer) / size_of::<Id>());
+        let begin = self
+            .page
+            .cast::<Id>()
+            .wrapping_add(offset_of!(Page, buffer) / size_of::<Id>());
         // SAFETY: an id is a transparent integer of 8 bytes, and while this is borrowed nothing
         // else refers to the page.
         unsafe { slice::from_raw_parts_mut(begin, BULK) }

@@ -89,9 +89,10 @@ fn main() -> ExitCode {
     if let Some(order) = Order::from_env() {
         return issuer::run(&order);
     }
-    let minutes = env::var(MINUTES).ok().and_then(|text| text.parse().ok());
-    let minutes: u32 =
-        minutes.unwrap_or_else(|| panic!("{MINUTES} is not set: `cargo xtask deep soak` sets it"));
+    let minutes: u32 = env::var(MINUTES)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| panic!("{MINUTES} is not set: `cargo xtask deep soak` sets it"));
     if (1..LEAST_MINUTES).contains(&minutes) {
         println!(
             "{minutes} minutes are too short: a round of all faults takes {LEAST_MINUTES} minutes"

@@ -121,8 +121,11 @@ pub(crate) fn ids_of_the_killed() {
     let mut fleet = Fleet::start(&stage, plan);
     fleet.pass(TIME);
     let mut all = fleet.end();
-    let unwritten = |issued: &&Issued| issued.entries.pending > 0;
-    let killed: Vec<Issued> = all.iter().filter(unwritten).cloned().collect();
+    let killed: Vec<Issued> = all
+        .iter()
+        .filter(|issued: &&Issued| issued.entries.pending > 0)
+        .cloned()
+        .collect();
     let given = BULK.min(usize::try_from(plan.pace).unwrap());
     let given = u64::try_from(given).unwrap();
     let whole = killed.iter().filter(|issued| issued.entries.ids() == given);

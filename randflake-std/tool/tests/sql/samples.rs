@@ -136,8 +136,11 @@ pub(crate) fn ids() -> Vec<Id> {
 /// The UUIDs of these ids, under one key number and another in turn.
 pub(crate) fn uuids(numbers: [u8; 2]) -> Vec<TaggedUuid> {
     let keys = numbers.map(tag_key);
-    let of = |(index, id): (usize, Id)| keys[index % 2].tag(id);
-    ids().into_iter().enumerate().map(of).collect()
+    ids()
+        .into_iter()
+        .enumerate()
+        .map(|(index, id): (usize, Id)| keys[index % 2].tag(id))
+        .collect()
 }
 
 /// What is no tagged UUID under the keys 1 and 2 of `orders`, and why.

@@ -264,8 +264,8 @@ fn group_writable_files_need_the_groups_volume() {
     let path = folder.path().join("leases.db");
     let open = || SqliteStore::open(&path, &namespace("orders"));
     acquire(&mut open().unwrap()).unwrap();
-    let files = ["leases.db", "leases.db.lock", "leases.db-journal"];
-    let files = files.map(|name| folder.path().join(name));
+    let files =
+        ["leases.db", "leases.db.lock", "leases.db-journal"].map(|name| folder.path().join(name));
     for file in &files {
         set_mode(file, 0o660);
         // This process is in the group, as everybody in it is.

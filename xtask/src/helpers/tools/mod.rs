@@ -53,13 +53,12 @@ pub(crate) const fn debian(name: &'static str, packages: &'static [&'static str]
 impl Tool {
     pub(crate) fn find(&self) -> Option<PathBuf> {
         let scripts = self.folder().join("run");
-        let unpacked = || match self.unpacked {
+        (self.find)(self.name).or_else(|| match self.unpacked {
             Unpacked::Script(_) => Some(scripts.join(self.name)).filter(|path| path.is_file()),
             Unpacked::Folder(_) => Some(scripts).filter(|path| path.is_dir()),
             Unpacked::Kernel => Some(self.folder()).filter(|path| path.join("boot").is_dir()),
             Unpacked::Never => None,
-        };
-        (self.find)(self.name).or_else(unpacked)
+        })
     }
 
     fn folder(&self) -> PathBuf {

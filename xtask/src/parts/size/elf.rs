@@ -75,8 +75,11 @@ impl Elf {
     /// Where instructions are, as ranges of the emulator (`start..last`), but those of some
     /// functions.
     pub(crate) fn code_without(&self, left_out: impl Fn(&str) -> bool) -> String {
-        let is_out = |function: &&Function| function.bytes > 0 && left_out(&function.name);
-        let mut out: Vec<&Function> = self.functions.iter().filter(is_out).collect();
+        let mut out: Vec<&Function> = self
+            .functions
+            .iter()
+            .filter(|function: &&Function| function.bytes > 0 && left_out(&function.name))
+            .collect();
         out.sort_by_key(|function| function.address);
         let mut ranges = Vec::new();
         let mut from = 0;

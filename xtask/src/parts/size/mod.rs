@@ -111,12 +111,14 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     arguments::nothing_else(typed)?;
     let all = TARGETS.iter().map(|target| target.name).chain([WASM]);
     let names: Vec<_> = all.filter(|name| name.starts_with(&wanted)).collect();
-    let is_wanted = |(name, _): &Level| {
-        level
-            .as_deref()
-            .map_or(*name != "Oz", |level| level == *name)
-    };
-    let levels: Vec<Level> = LEVELS.into_iter().filter(is_wanted).collect();
+    let levels: Vec<Level> = LEVELS
+        .into_iter()
+        .filter(|(name, _): &Level| {
+            level
+                .as_deref()
+                .map_or(*name != "Oz", |level| level == *name)
+        })
+        .collect();
     if names.is_empty() || levels.is_empty() {
         return Err(format!(
             "no target begins with {wanted:?}, or the level is none of Os, Oz and O3"
@@ -296,10 +298,11 @@ fn nothing_foreign(target: &str, level: Level, images: &[&str]) -> Result<(), St
 /// What an image brings that is not the libraries' own.
 fn foreign(name: &str, image: &Elf, empty: &Elf) -> Vec<String> {
     let is_allowed = |function: &str| {
-        let is_of = |(images, functions): &(&[&str], &[&str])| {
-            images.contains(&name) && functions.contains(&function)
-        };
-        EXCEPTIONS.iter().any(is_of)
+        EXCEPTIONS
+            .iter()
+            .any(|(images, functions): &(&[&str], &[&str])| {
+                images.contains(&name) && functions.contains(&function)
+            })
     };
     let names = brought(image, empty)
         .into_iter()

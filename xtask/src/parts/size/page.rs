@@ -64,9 +64,8 @@ const TABLES: [(&str, Quantity); 6] = [
     // Those that others call, by their short names.
     ("Functions of the compiler's own library", |row| {
         let names = row.functions.iter().map(|function| function.name.as_str());
-        let own = |name: &&str| is_foreign(name) && !name.starts_with("compiler_builtins::");
         names
-            .filter(own)
+            .filter(|name: &&str| is_foreign(name) && !name.starts_with("compiler_builtins::"))
             .map(|name| format!("`{name}`"))
             .collect::<Vec<_>>()
             .join(" ")
@@ -122,8 +121,9 @@ fn goals(rows: &[Row]) -> String {
         }
     }
     let images_with = |bad: fn(&str) -> bool| {
-        let is_with = |row: &&Row| row.functions.iter().any(|function| bad(&function.name));
-        rows.iter().filter(is_with).count() as u64
+        rows.iter()
+            .filter(|row: &&Row| row.functions.iter().any(|function| bad(&function.name)))
+            .count() as u64
     };
     let all = rows.iter().filter(|row| row.image != WASM_IMAGE).count();
     add(

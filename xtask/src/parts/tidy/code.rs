@@ -63,9 +63,11 @@ pub(crate) fn cfg_places(workspace: &Workspace) -> Vec<String> {
     let sources = workspace.sources().filter(|(package, source)| {
         *package != "xtask" && source.path.starts_with("src") && !source.path.ends_with("tests.rs")
     });
-    let places =
-        |(package, source): (&str, &SourceFile)| source.places(package, &inner_cfgs(&source.code));
-    sources.flat_map(places).collect()
+    sources
+        .flat_map(|(package, source): (&str, &SourceFile)| {
+            source.places(package, &inner_cfgs(&source.code))
+        })
+        .collect()
 }
 
 /// The lines of `cfg` inside functions, but for those of unit tests and of macros' definitions.

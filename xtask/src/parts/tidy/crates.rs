@@ -59,8 +59,11 @@ pub(crate) fn arrows(workspace: &Workspace) -> Vec<String> {
 /// A test target that `cargo test` passes over, because of `test = false` in its manifest, is run
 /// by a part of its own, which names it.
 pub(crate) fn separate_tests(workspace: &Workspace) -> Vec<String> {
-    let tasks = workspace.sources().filter(|(name, _)| *name == "xtask");
-    let tasks: String = tasks.map(|(_, source)| source.code.to_string()).collect();
+    let tasks: String = workspace
+        .sources()
+        .filter(|(name, _)| *name == "xtask")
+        .map(|(_, source)| source.code.to_string())
+        .collect();
     let mut violations = Vec::new();
     for member in &workspace.members {
         for target in &member.manifest.separate_tests {
@@ -143,8 +146,11 @@ pub(crate) fn packages() -> Vec<String> {
             continue;
         };
         let folder = root().join(library.folder);
-        let read = |path: &str| files::read(&folder.join(path)).unwrap_or_default();
-        let wrong = list.lines().filter_map(|path| wrong(path, read));
+        let wrong = list.lines().filter_map(|path| {
+            wrong(path, |path: &str| {
+                files::read(&folder.join(path)).unwrap_or_default()
+            })
+        });
         violations.extend(wrong.map(|why| format!("{name}: {why}: add it to `exclude`")));
     }
     violations

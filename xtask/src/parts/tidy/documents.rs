@@ -77,10 +77,13 @@ impl<'a> Named<'a> {
         if FOREIGN.split(' ').any(|foreign| foreign == span) {
             return None;
         }
-        let is_path = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
         let ends = [".rs", ".md", ".toml"];
         let is_file = span.contains('/') || ends.iter().any(|end| span.ends_with(end));
-        if span.chars().all(is_path) && is_file {
+        if span
+            .chars()
+            .all(|c: char| c.is_ascii_alphanumeric() || "_-./".contains(c))
+            && is_file
+        {
             let first = span.split('/').next().unwrap_or(span);
             let is_relative = !first.is_empty() && !first.contains('.') || first == span;
             let is_checked = is_relative
@@ -89,10 +92,13 @@ impl<'a> Named<'a> {
             return is_checked.then_some(Self::File(span));
         }
         let item = span.split(['<', '(']).next().unwrap_or(span);
-        let is_item = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
         let is_type = item.starts_with(|c: char| c.is_ascii_uppercase())
             && item.contains(|c: char| c.is_ascii_lowercase());
-        (is_type && item.chars().all(is_item)).then_some(Self::Item(item))
+        (is_type
+            && item
+                .chars()
+                .all(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':'))
+        .then_some(Self::Item(item))
     }
 }
 
@@ -118,11 +124,11 @@ fn unanswered(given: &str, answered_for: &str) -> Vec<String> {
     let section = section.split("\n## ").next().unwrap_or_default();
     let given = paragraphs(section, "- ", "  ");
     let answered_for = paragraphs(answered_for, "> ", "> ");
-    let missing = given.difference(&answered_for);
-    let missing =
-        missing.map(|what| format!("{ANSWERED_FOR} does not quote this guarantee: {what}"));
-    let invented = answered_for.difference(&given);
-    let invented = invented
+    let missing = given
+        .difference(&answered_for)
+        .map(|what| format!("{ANSWERED_FOR} does not quote this guarantee: {what}"));
+    let invented = answered_for
+        .difference(&given)
         .map(|what| format!("{ANSWERED_FOR} quotes what is no guarantee of {GIVEN}: {what}"));
     let none = given
         .is_empty()

@@ -111,10 +111,11 @@ fn violations(workspace: &Workspace, names: &[String]) -> Vec<String> {
         if lines.is_empty() {
             continue;
         }
-        let is_allowed = |(allowed, path, _): &(&str, &str, &str)| {
-            package == *allowed && source.path.starts_with(path)
-        };
-        match ALLOWED.iter().position(is_allowed) {
+        match ALLOWED
+            .iter()
+            .position(|(allowed, path, _): &(&str, &str, &str)| {
+                package == *allowed && source.path.starts_with(path)
+            }) {
             Some(at) => used[at] = true,
             None => violations.extend(source.places(package, &lines)),
         }
@@ -122,10 +123,14 @@ fn violations(workspace: &Workspace, names: &[String]) -> Vec<String> {
     let found = violations
         .into_iter()
         .map(|place| format!("{place}: names an engine"));
-    let unused = ALLOWED.iter().zip(used).filter(|(_, used)| !used);
-    let unused = unused.map(|((package, path, _), _)| {
-        format!("{package}: {path} names no engine: take it off the list")
-    });
+    let unused =
+        ALLOWED
+            .iter()
+            .zip(used)
+            .filter(|(_, used)| !used)
+            .map(|((package, path, _), _)| {
+                format!("{package}: {path} names no engine: take it off the list")
+            });
     found.chain(unused).collect()
 }
 

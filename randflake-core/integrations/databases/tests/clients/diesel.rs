@@ -63,8 +63,12 @@ macro_rules! database {
                 let row = diesel::insert_into(users::table).values(users::id.eq(id));
                 row.execute(&mut connection).await.unwrap();
             }
-            let found = users::table.select(users::id).order(users::id);
-            let found: Vec<Id> = found.load(&mut connection).await.unwrap();
+            let found: Vec<Id> = users::table
+                .select(users::id)
+                .order(users::id)
+                .load(&mut connection)
+                .await
+                .unwrap();
             assert_eq!(found, sorted(ids()));
             let few = users::table.filter(users::id.eq_any(ids())).count();
             assert_eq!(few.get_result::<i64>(&mut connection).await.unwrap(), 5);
@@ -84,8 +88,8 @@ macro_rules! database {
             for (raw, id) in NUMBERS.into_iter().zip(orders()) {
                 let found = orders::table
                     .inner_join(users::table)
-                    .filter(orders::id.eq(id));
-                let found = found.select((orders::all_columns, users::parent, orders::id));
+                    .filter(orders::id.eq(id))
+                    .select((orders::all_columns, users::parent, orders::id));
                 let (order, of, stored) = found
                     .first::<(Order, Option<UserId>, i64)>(&mut connection)
                     .await
@@ -94,8 +98,11 @@ macro_rules! database {
                 assert_eq!((of, stored), (Some(parent), raw));
             }
 
-            let found = users::table.select(users::id).limit(1);
-            let found = found.load::<ForgottenColumn>(&mut connection).await;
+            let found = users::table
+                .select(users::id)
+                .limit(1)
+                .load::<ForgottenColumn>(&mut connection)
+                .await;
             let said = whole(&found.unwrap_err());
             assert!(said.contains(CIPHER_MISSING), "{said}");
         }

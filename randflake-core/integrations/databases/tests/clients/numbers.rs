@@ -100,8 +100,11 @@ fn sqlite_keeps_each_bit() {
     let mut select = connection
         .prepare("SELECT id FROM numbers ORDER BY place")
         .unwrap();
-    let found = select.query_map([], |row| row.get(0)).unwrap();
-    let found: Vec<Id53> = found.map(Result::unwrap).collect();
+    let found: Vec<Id53> = select
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     assert_eq!(found, ids);
     let document = "SELECT json_group_array(id) FROM (SELECT id FROM numbers ORDER BY place)";
     let json: String = connection

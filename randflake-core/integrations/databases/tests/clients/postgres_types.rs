@@ -24,8 +24,12 @@ fn ids_come_back_in_their_order_and_in_arrays() {
     let mut client = client(&database);
     let insert = "INSERT INTO users SELECT unnest($1::bigint[])";
     assert_eq!(client.execute(insert, &[&ids()]).unwrap(), 5);
-    let found = client.query("SELECT id FROM users ORDER BY id", &[]);
-    let found: Vec<Id> = found.unwrap().iter().map(|row| row.get(0)).collect();
+    let found: Vec<Id> = client
+        .query("SELECT id FROM users ORDER BY id", &[])
+        .unwrap()
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
     assert_eq!(found, sorted(ids()));
     let found = client.query_one(
         "SELECT array_agg(id ORDER BY id) FROM users WHERE id = ANY($1)",

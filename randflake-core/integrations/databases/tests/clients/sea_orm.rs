@@ -140,10 +140,13 @@ async fn typed_ids_join_and_may_be_null(connection: &DatabaseConnection) {
                 parent: Some(parent)
             })
         );
-        let stored = order::Entity::find_by_id(id)
+        let stored: Option<i64> = order::Entity::find_by_id(id)
             .select_only()
-            .column(order::Column::Id);
-        let stored: Option<i64> = stored.into_tuple().one(connection).await.unwrap();
+            .column(order::Column::Id)
+            .into_tuple()
+            .one(connection)
+            .await
+            .unwrap();
         assert_eq!(stored, Some(raw));
     }
 }

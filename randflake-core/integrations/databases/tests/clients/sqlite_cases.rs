@@ -142,8 +142,10 @@ pub(crate) fn vectors() -> Vec<(String, Ids, Case)> {
         include_str!("../../../../tests/vectors/reference.json"),
         include_str!("../../../../tests/vectors/randflake.json"),
     ];
-    let vectors = files.map(|json| serde_json::from_str::<Vec<Value>>(json).unwrap());
-    let vectors = vectors.into_iter().flatten();
+    let vectors = files
+        .map(|json| serde_json::from_str::<Vec<Value>>(json).unwrap())
+        .into_iter()
+        .flatten();
     let vectors = vectors.map(|vector| {
         let text = |name: &str| vector[name].as_str().unwrap().to_owned();
         let secret = text("secret");

@@ -240,8 +240,9 @@ async fn sqlx_loads_the_extension() {
     );
     let problem = sqlx::query("SELECT id_from_text('V')")
         .execute(&mut client)
-        .await;
-    let problem = problem.unwrap_err().to_string();
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(
         problem.contains("'V', character 1, is not a digit"),
         "{problem}"

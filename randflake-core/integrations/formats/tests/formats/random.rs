@@ -39,15 +39,16 @@ proptest! {
 fn ids_are_of_both_signs_and_shrink_to_zero() {
     let mut runner = TestRunner::deterministic();
     let mut tree = any::<UserId>().new_tree(&mut runner).unwrap();
-    let signs = (0..100).map(|_| {
-        any::<Id>()
-            .new_tree(&mut runner)
-            .unwrap()
-            .current()
-            .to_i64()
-            < 0
-    });
-    let signs: Vec<bool> = signs.collect();
+    let signs: Vec<bool> = (0..100)
+        .map(|_| {
+            any::<Id>()
+                .new_tree(&mut runner)
+                .unwrap()
+                .current()
+                .to_i64()
+                < 0
+        })
+        .collect();
     assert!(signs.contains(&true) && signs.contains(&false));
     while tree.simplify() {}
     assert_eq!(tree.current(), Id::from_i64(0).typed());

@@ -101,11 +101,15 @@ impl Database for Mariadb {
         };
         let partitions = match recipe.means {
             Means::Partitions => {
-                let bounds = bounds.iter().map(|bound| format!("({bound})"));
-                let bounds = bounds.chain(["MAXVALUE".to_owned()]).enumerate();
-                let parts =
-                    bounds.map(|(number, to)| format!("PARTITION p{number} VALUES LESS THAN {to}"));
-                let parts = parts.collect::<Vec<_>>().join(", ");
+                let bounds = bounds
+                    .iter()
+                    .map(|bound| format!("({bound})"))
+                    .chain(["MAXVALUE".to_owned()])
+                    .enumerate();
+                let parts = bounds
+                    .map(|(number, to)| format!("PARTITION p{number} VALUES LESS THAN {to}"))
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 format!("PARTITION BY RANGE (id) ({parts})")
             }
             _ => String::new(),

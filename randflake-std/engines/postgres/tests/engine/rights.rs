@@ -12,8 +12,13 @@ const GUIDE: &str = include_str!("../../README.md");
 
 /// The statements of one block of SQL below a heading of the guide.
 fn guide(heading: &str, block: usize) -> impl Iterator<Item = &'static str> {
-    let section = GUIDE.split_once(&format!("\n## {heading}\n")).unwrap().1;
-    let section = section.split("\n## ").next().unwrap();
+    let section = GUIDE
+        .split_once(&format!("\n## {heading}\n"))
+        .unwrap()
+        .1
+        .split("\n## ")
+        .next()
+        .unwrap();
     let sql = section.split("```sql\n").nth(block + 1).unwrap();
     let statements = sql.split("```").next().unwrap().split(';');
     statements.map(str::trim).filter(|one| !one.is_empty())

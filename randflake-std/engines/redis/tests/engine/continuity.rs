@@ -40,8 +40,9 @@ pub(crate) fn quarantined_for(store: &mut LeaseStore) -> Duration {
 
 fn goes_on(store: &mut LeaseStore, grant: Grant) -> bool {
     // The first one may only tell that the connection has ended.
-    let renewed = store.renew(&[grant], TTL);
-    let renewed = renewed.or_else(|_| store.renew(&[grant], TTL));
+    let renewed = store
+        .renew(&[grant], TTL)
+        .or_else(|_| store.renew(&[grant], TTL));
     renewed.unwrap().ends[0].is_ok_and(|end| end >= grant.end)
 }
 
@@ -292,8 +293,12 @@ fn cluster_keeps_a_claim_where_its_key_belongs() {
         (RedisServer::start_with(&settings), bus)
     };
     let ((redis, _), (other, bus)) = (node(), node());
-    let slot = redis.ask("CLUSTER KEYSLOT randflake:key:00000007");
-    let slot: u32 = slot.trim_start_matches(':').trim().parse().unwrap();
+    let slot: u32 = redis
+        .ask("CLUSTER KEYSLOT randflake:key:00000007")
+        .trim_start_matches(':')
+        .trim()
+        .parse()
+        .unwrap();
     assert_eq!(other.ask(&format!("CLUSTER ADDSLOTS {slot}")), "+OK\r\n");
     let (before, after) = (slot - 1, slot + 1);
     let rest = format!("CLUSTER ADDSLOTSRANGE 0 {before} {after} 16383");

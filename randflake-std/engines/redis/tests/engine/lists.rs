@@ -24,8 +24,9 @@ fn scans(redis: &RedisServer) -> bool {
 }
 
 fn store(redis: &RedisServer) -> LeaseStore {
-    let namespace = Namespace::new("orders", Randflake).unwrap();
-    let namespace = namespace.with_max_ttl(Duration::from_secs(3_600));
+    let namespace = Namespace::new("orders", Randflake)
+        .unwrap()
+        .with_max_ttl(Duration::from_secs(3_600));
     RedisStore::open(&redis.url(), &namespace).unwrap()
 }
 

@@ -184,8 +184,10 @@ mod clocks {
         clock.set_ms(0);
         assert!(quarantined_for(&mut other) > MAX_TTL);
         // The first one may only tell that the connection has ended.
-        let renewed = holder.renew(&grants, TTL);
-        let renewed = renewed.or_else(|_| holder.renew(&grants, TTL)).unwrap();
+        let renewed = holder
+            .renew(&grants, TTL)
+            .or_else(|_| holder.renew(&grants, TTL))
+            .unwrap();
         assert_eq!(renewed.ends, [Err(Loss::Forgotten); 8]);
     }
 

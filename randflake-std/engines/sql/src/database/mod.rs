@@ -350,8 +350,9 @@ impl<D: Driver> Drop for Database<D> {
         }
         // A server counts and logs connections that end without one.
         let goodbye = async || timeout(ANSWER_LIMIT, session.close()).await;
-        let wait = |runtime: &Runtime| runtime.block_on(goodbye());
-        let _gone_already = self.runtime.wait(wait);
+        let _gone_already = self
+            .runtime
+            .wait(|runtime: &Runtime| runtime.block_on(goodbye()));
     }
 }
 

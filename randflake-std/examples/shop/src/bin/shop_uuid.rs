@@ -34,8 +34,10 @@ fn unavailable(error: impl ToString) -> (StatusCode, String) {
 #[utoipa::path(post, path = "/customers/{id}/orders", params(("id" = Uuid, Path)), responses((status = 200, body = Order)))]
 async fn place(shop: State<Shop>, Path(buyer): Path<Uuid>, item: String) -> Reply {
     let id = Uuid::new_v4();
-    let insert = sqlx::query_as("INSERT INTO orders VALUES ($1, $2, $3) RETURNING *");
-    let insert = insert.bind(id).bind(buyer).bind(item);
+    let insert = sqlx::query_as("INSERT INTO orders VALUES ($1, $2, $3) RETURNING *")
+        .bind(id)
+        .bind(buyer)
+        .bind(item);
     let order = insert.fetch_one(&shop.rows).await;
     order.map(Json).map_err(unavailable)
 }
@@ -44,8 +46,10 @@ async fn place(shop: State<Shop>, Path(buyer): Path<Uuid>, item: String) -> Repl
 async fn order(shop: State<Shop>, Path(id): Path<Uuid>) -> Reply {
     let find = sqlx::query_as("SELECT * FROM orders WHERE id = $1").bind(id);
     let found = find.fetch_optional(&shop.rows).await;
-    let missing = || (StatusCode::NOT_FOUND, format!("there is no order {id}"));
-    found.map_err(unavailable)?.map(Json).ok_or_else(missing)
+    found
+        .map_err(unavailable)?
+        .map(Json)
+        .ok_or_else(|| (StatusCode::NOT_FOUND, format!("there is no order {id}")))
 }
 
 async fn ready() {}

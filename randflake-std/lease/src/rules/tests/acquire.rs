@@ -216,8 +216,10 @@ fn nothing_else_is_claimed() {
 /// The store offers as free what this process has leased.
 #[test]
 fn a_forgotten_own_lease_closes_the_namespace() {
-    let world = World::new(&[]).with_unleased(&[4, 5]);
-    let world = world.has_seen(namespace(), NOW).has_leased(5, NOW + 1);
+    let world = World::new(&[])
+        .with_unleased(&[4, 5])
+        .has_seen(namespace(), NOW)
+        .has_leased(5, NOW + 1);
     assert_eq!(node_ids(&world, NodeIds::These(&[4]), ALL), [4]);
     let Decision { change, answer } = decide(&world, NodeIds::These(&[5]), &[], ALL);
     let Err(StoreError::Quarantined { quarantine, .. }) = answer else {

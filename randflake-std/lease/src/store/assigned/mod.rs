@@ -360,8 +360,9 @@ impl Engine for StaticFile {
         let Content {
             name, mut texts, ..
         } = content;
-        let record = texts.remove(&Key::Namespace);
-        let record = record.filter(|_| only.is_none_or(|only| only == name));
+        let record = texts
+            .remove(&Key::Namespace)
+            .filter(|_| only.is_none_or(|only| only == name));
         Ok(Some(BTreeMap::from_iter(record.map(|text| (name, text)))))
     }
 

@@ -85,8 +85,8 @@ impl Files {
         let Some((certificate, key)) = self.client() else {
             return Ok(None);
         };
-        let read = PrivateKeyDer::from_pem_file(key);
-        let read = read.map_err(|error| failed_precondition(key, "a private key", error))?;
+        let read = PrivateKeyDer::from_pem_file(key)
+            .map_err(|error| failed_precondition(key, "a private key", error))?;
         let certificates = certificates(certificate)?;
         // Before a client does, one of which panics where the two do not fit.
         let provider = ring::default_provider();

@@ -151,9 +151,8 @@ pub fn random_histories_in_steps_reserve_no_number_twice(backend: &impl Counters
     let terms = CounterTerms::stepped(2, 5).unwrap();
     let history = run(backend, terms, || begun(backend, terms));
     assert!(history.reserved.len() > backend.counter_steps() / 10);
-    let is_of_terms = |number: u64| number % 5 == 2;
     let mut numbers = history.reserved.iter().flat_map(Segment::numbers);
-    assert!(numbers.all(is_of_terms));
+    assert!(numbers.all(|number: u64| number % 5 == 2));
 }
 
 /// The clock goes ahead and back by days, the store's or each client's own.

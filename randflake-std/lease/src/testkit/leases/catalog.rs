@@ -75,8 +75,9 @@ pub fn dropped_namespace_is_reopened_by_a_person_only(backend: &impl Backend) {
     drop(store);
 
     // Another layout, another secret, another longest TTL: nobody opens it by leasing.
-    let namespace = Namespace::new("orders", Randflake).unwrap();
-    let namespace = namespace.with_max_ttl(Duration::from_secs(70));
+    let namespace = Namespace::new("orders", Randflake)
+        .unwrap()
+        .with_max_ttl(Duration::from_secs(70));
     let mut store = backend.open(&namespace).unwrap();
     assert_eq!(store.list().unwrap(), []);
     store.set_key_check(KeyCheck::Key(2));

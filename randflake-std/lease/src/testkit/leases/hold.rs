@@ -304,8 +304,7 @@ pub fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
 /// Copies that name all their renewals alike would be taken for one holder that repeats them.
 pub fn a_request_s_name_is_used_once(backend: &impl Backend) {
     let ([mut store, _], granted) = granted(backend);
-    let renewed = renew(&mut store, &granted, "always-the-same");
-    let renewed = renewed.outcomes[0].unwrap();
+    let renewed = renew(&mut store, &granted, "always-the-same").outcomes[0].unwrap();
     let same = request("always-the-same");
     let refused = store.renew_for_client(&[renewed], TTL, &same).unwrap_err();
     assert!(

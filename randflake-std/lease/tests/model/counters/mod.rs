@@ -237,9 +237,12 @@ impl Search {
     /// one.
     fn breaks_a_promise(&self, flaw: Option<Flaw>) -> bool {
         let rules = Rules { flaw, ..self.rules };
-        let checker = rules.checker().target_max_depth(self.events + 2);
-        let checker = checker.finish_when(HasDiscoveries::AnyFailures);
-        let checker = checker.spawn_bfs().join();
+        let checker = rules
+            .checker()
+            .target_max_depth(self.events + 2)
+            .finish_when(HasDiscoveries::AnyFailures)
+            .spawn_bfs()
+            .join();
         let (name, states) = (self.name, checker.unique_state_count());
         match flaw {
             None => println!("counters, {name}: {states} states"),

@@ -19,12 +19,13 @@ impl Process {
     }
 
     pub(super) fn answered(&mut self, name: Option<Name>, flight: &Flight) {
-        let seen = |name: Name| ObservedName {
-            version: name.version(),
-            at: flight.read_at,
-            mark: name.mark(),
-        };
-        self.seen = name.map(seen).or(self.seen);
+        self.seen = name
+            .map(|name: Name| ObservedName {
+                version: name.version(),
+                at: flight.read_at,
+                mark: name.mark(),
+            })
+            .or(self.seen);
         self.offset = name.and(flight.offset);
     }
 

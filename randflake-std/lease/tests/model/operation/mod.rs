@@ -282,9 +282,11 @@ impl Process {
                 (
                     change,
                     answer.map(|records: Vec<NodeRecord>| {
-                        let of =
-                            |record: &NodeRecord| (small(record.node_id.into()), Lease::of(record));
-                        Answer::Granted([0, 1].map(|at| records.get(at).map(of)))
+                        Answer::Granted([0, 1].map(|at| {
+                            records.get(at).map(|record: &NodeRecord| {
+                                (small(record.node_id.into()), Lease::of(record))
+                            })
+                        }))
                     }),
                 )
             }
@@ -295,9 +297,13 @@ impl Process {
                     change,
                     answer.map(|ends: Vec<Result<NodeRecord, Loss>>| {
                         let mut ends = ends.into_iter();
-                        let of = |outcome: Result<_, _>| outcome.map(|record| Lease::of(&record));
-                        let next = |holding: Option<_>| holding.and_then(|_| ends.next()).map(of);
-                        Answer::Renewed(self.holdings.map(next))
+                        Answer::Renewed(self.holdings.map(|holding: Option<_>| {
+                            holding
+                                .and_then(|_| ends.next())
+                                .map(|outcome: Result<_, _>| {
+                                    outcome.map(|record| Lease::of(&record))
+                                })
+                        }))
                     }),
                 )
             }

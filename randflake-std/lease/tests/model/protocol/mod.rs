@@ -194,11 +194,10 @@ impl World {
         // it release less.
         if self.issued.is_none() {
             for (slot, holding) in state.holdings.iter().enumerate() {
-                let at = |now| Action::Take { holder, slot, now };
                 let grant = holding.map(|holding| holding.held.grant);
                 let ticks = grant.map_or(0..0, |grant| grant.start..grant.end);
                 let shown = ticks.filter(|now| self.may_show(*now, rules));
-                actions.extend(shown.map(at));
+                actions.extend(shown.map(|now| Action::Take { holder, slot, now }));
             }
         }
         if state.is_idle() {

@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn seeds_and_what_changes_make_of_them_are_answered() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/http");
-        let seeds = fs::read_dir(folder).unwrap();
-        let mut seeds: Vec<_> = seeds
+        let mut seeds: Vec<_> = fs::read_dir(folder)
+            .unwrap()
             .map(|seed| fs::read(seed.unwrap().path()).unwrap())
             .collect();
         seeds.sort();

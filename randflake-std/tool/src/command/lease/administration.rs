@@ -252,8 +252,7 @@ fn outcome(name: &str, upgrade: &Upgrade) -> Result<String, String> {
             version,
             holders,
         } => {
-            let named = holders.iter().take(NAMED).map(described);
-            let named: Vec<_> = named.collect();
+            let named: Vec<_> = holders.iter().take(NAMED).map(described).collect();
             let more = match holders.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),

@@ -107,8 +107,11 @@ impl LeaseCheckArgs {
         let bytes = dump.bytes(self.region.horizon_at, self.region.len()?)?;
         let shown = self.region.survey(&bytes)?;
         let mut problems = Vec::new();
-        let horizon = self.region.open(&bytes);
-        let horizon = horizon.map_err(|why| problems.push(why)).ok();
+        let horizon = self
+            .region
+            .open(&bytes)
+            .map_err(|why| problems.push(why))
+            .ok();
         let highest = shown.iter().filter_map(|page| page.highest).max();
         if let (Some(highest), Some(horizon)) = (highest.map(time), horizon)
             && highest > horizon
@@ -191,8 +194,10 @@ impl LeaseCheckArgs {
             .filter(|key: &&[u8; 16]| **key != [0xff; 16]);
         let form = self.layout.layout.form();
         let check = key.map(|key| form.key_check(&Secret::from_bytes(*key)));
-        let named = self.secret.read()?;
-        let named = named.map(|secret| form.key_check(&form.device_key(&secret)));
+        let named = self
+            .secret
+            .read()?
+            .map(|secret| form.key_check(&form.device_key(&secret)));
         if named.is_some() && check != named {
             problems.push("the key is not that of --key-file".to_owned());
         }
@@ -204,15 +209,18 @@ impl LeaseCheckArgs {
     }
 
     fn pages(&self, shown: &[LogPage]) -> Vec<PageReport> {
-        let page = |(number, page): (usize, &LogPage)| PageReport {
-            address: format!("{:#x}", self.region.page_at(number)),
-            version: page.version,
-            head_utc: page.head.map(|head| utc(time(head))),
-            records: page.records,
-            damaged: page.damaged,
-            bad: page.is_bad,
-        };
-        shown.iter().enumerate().map(page).collect()
+        shown
+            .iter()
+            .enumerate()
+            .map(|(number, page): (usize, &LogPage)| PageReport {
+                address: format!("{:#x}", self.region.page_at(number)),
+                version: page.version,
+                head_utc: page.head.map(|head| utc(time(head))),
+                records: page.records,
+                damaged: page.damaged,
+                bad: page.is_bad,
+            })
+            .collect()
     }
 
     /// How often each page was erased since the device began. `None` without a page that is
@@ -230,8 +238,8 @@ impl LeaseCheckArgs {
         let pages_begun = horizon
             .saturating_sub(began)
             .as_secs()
-            .saturating_mul(turns);
-        let pages_begun = pages_begun.div_ceil(last.saturating_sub(first).as_secs().max(1));
+            .saturating_mul(turns)
+            .div_ceil(last.saturating_sub(first).as_secs().max(1));
         Some(self.wear_of(pages_begun.div_ceil(self.region.pages().into()).max(1)))
     }
 
@@ -294,9 +302,8 @@ impl Dump {
     /// Reads Intel HEX, which begins with a colon, or bytes, the first of which is that of an
     /// address.
     pub(super) fn read(path: &Path, base: u32) -> Result<Self, Failure> {
-        let bytes = fs::read(path);
-        let bytes =
-            bytes.map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+        let bytes = fs::read(path)
+            .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
         let text = str::from_utf8(&bytes)
             .ok()
             .filter(|text| text.starts_with(':'));

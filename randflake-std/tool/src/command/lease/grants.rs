@@ -342,11 +342,15 @@ impl LeaseReleaseArgs {
         let ahead = Duration::from_millis(MAX_TOLERANCE_MS);
         // One more than the tick of the clock: that tick itself may have been used.
         let unused_from = snapshot.tick() + 1 + store.namespace().ticks(ahead);
-        let ended = |record: &&Record| Grant {
-            end: unused_from,
-            ..record.grant
-        };
-        store.release(&live.iter().map(ended).collect::<Vec<_>>())?;
+        store.release(
+            &live
+                .iter()
+                .map(|record: &&Record| Grant {
+                    end: unused_from,
+                    ..record.grant
+                })
+                .collect::<Vec<_>>(),
+        )?;
         print_ends(&mut store, &nodes)
     }
 

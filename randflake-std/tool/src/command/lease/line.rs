@@ -191,8 +191,13 @@ impl LineRun<'_> {
             Some(token) => token,
             None => self.folder.begin(device)?,
         };
-        let found = self.leases.get(&device).into_iter().flatten();
-        let found = found.copied().find(|grant| grant.token == token);
+        let found = self
+            .leases
+            .get(&device)
+            .into_iter()
+            .flatten()
+            .copied()
+            .find(|grant| grant.token == token);
         let lease = match found {
             Some(grant) => grant,
             // It was begun here and not leased, and made elsewhere since.
@@ -246,8 +251,10 @@ impl LineRun<'_> {
         let spec = self.ledger.spec();
         // From now on, also where the lease began before: an image that was made twice after all
         // then repeats nothing.
-        let from = [self.factory.from(), date::now(), unix(spec, lease.start)];
-        let from = from.into_iter().max().unwrap_or_default();
+        let from = [self.factory.from(), date::now(), unix(spec, lease.start)]
+            .into_iter()
+            .max()
+            .unwrap_or_default();
         let until = self.place.until.min(unix(spec, lease.end));
         let granted = grant(spec, lease.node_id, from, until)?;
         let image = self

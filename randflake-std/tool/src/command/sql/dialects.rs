@@ -121,8 +121,8 @@ pub(super) fn common_values() -> impl Iterator<Item = (&'static str, String)> {
     let functions = [
         ("inner_functions", INNER_FUNCTIONS),
         ("granted_functions", GRANTED_FUNCTIONS),
-    ];
-    let functions = functions.map(|(name, value)| (name, value.to_owned()));
+    ]
+    .map(|(name, value)| (name, value.to_owned()));
     operators.into_iter().chain(functions)
 }
 

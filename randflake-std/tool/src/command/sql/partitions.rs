@@ -63,8 +63,12 @@ const MOST: usize = 10_000;
 
 impl SqlPartitionsArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let spec = self.terms.read()?.contents.spec();
-        let spec = spec.ok_or_else(|| Failure::usage("a counter has no times"))?;
+        let spec = self
+            .terms
+            .read()?
+            .contents
+            .spec()
+            .ok_or_else(|| Failure::usage("a counter has no times"))?;
         self.check(spec)?;
         let partitions = self.partitions(spec)?;
         let table = &self.table;

@@ -76,9 +76,10 @@ pub(super) const BITS_53: FormValues = [
 /// Only with what needs no quotes: names that were checked, and numbers, dates and expressions of
 /// the layout.
 pub(super) fn fill(text: &str, values: &[(&str, String)]) -> String {
-    let put =
-        |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
-    values.iter().fold(text.to_owned(), put)
+    values.iter().fold(
+        text.to_owned(),
+        |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value),
+    )
 }
 
 /// Longest name in PostgreSQL, in bytes: longer ones are cut off there.
@@ -107,9 +108,13 @@ impl SchemaArgs {
 
 /// Reads a name that needs no quotes in SQL.
 pub(super) fn name(text: &str) -> Result<String, String> {
-    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins_well = !text.starts_with(|c: char| c.is_ascii_digit()) && !text.starts_with("pg_");
-    if !(1..=LONGEST_NAME).contains(&text.len()) || !text.chars().all(is_part) || !begins_well {
+    if !(1..=LONGEST_NAME).contains(&text.len())
+        || !text
+            .chars()
+            .all(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        || !begins_well
+    {
         return Err(format!(
             "1 to {LONGEST_NAME} characters of a-z, 0-9 and _ are allowed, and neither a digit nor pg_ at the beginning"
         ));

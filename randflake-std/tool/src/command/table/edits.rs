@@ -35,8 +35,10 @@ pub(crate) struct AddArgs {
 }
 
 fn prefix(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
-    if text.chars().all(is_plain) {
+    if text
+        .chars()
+        .all(|c: char| c.is_alphanumeric() || "_-. ".contains(c))
+    {
         return Ok(text.to_owned());
     }
     Err("letters, digits, '_', '-', '.' and spaces are allowed".to_owned())
@@ -61,13 +63,16 @@ impl AddArgs {
         if names.is_empty() {
             names = default.to_vec();
         }
-        let columns = names.iter().enumerate().map(|(index, name)| {
-            if names[..index].contains(name) {
-                return Err(format!("{name:?} is there twice"));
-            }
-            Column::named(name, ids.from, &codec.layout())
-        });
-        let columns: Result<Vec<_>, _> = columns.collect();
+        let columns: Result<Vec<_>, _> = names
+            .iter()
+            .enumerate()
+            .map(|(index, name)| {
+                if names[..index].contains(name) {
+                    return Err(format!("{name:?} is there twice"));
+                }
+                Column::named(name, ids.from, &codec.layout())
+            })
+            .collect();
         let columns = columns.map_err(|problem| {
             // One letter less is another option.
             let advice = if is_list {

@@ -50,12 +50,15 @@ fn rows_of(stream: &mut Stream<'_>, (number, variant, times): Test) -> Vec<Strin
     while input.write_all(stream.take(8_192)).is_ok() {}
     let said = output.join().unwrap().stdout;
     let said = String::from_utf8(said).unwrap();
-    let rows = said.lines().filter(|line| {
-        ["PASSED", "WEAK", "FAILED"]
-            .iter()
-            .any(|word| line.contains(word))
-    });
-    let rows: Vec<_> = rows.map(|row| row.replace(' ', "")).collect();
+    let rows: Vec<_> = said
+        .lines()
+        .filter(|line| {
+            ["PASSED", "WEAK", "FAILED"]
+                .iter()
+                .any(|word| line.contains(word))
+        })
+        .map(|row| row.replace(' ', ""))
+        .collect();
     assert!(!rows.is_empty(), "{said}");
     rows
 }

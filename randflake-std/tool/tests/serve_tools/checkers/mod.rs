@@ -20,8 +20,9 @@ use crate::server::Server;
 
 /// Lines of a list: a kind, a name and the reason, with two spaces or more between.
 fn list(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
-    let lines = text.lines();
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| {
         let mut fields = line.splitn(3, "  ").map(str::trim);
         [(); 3].map(|()| {

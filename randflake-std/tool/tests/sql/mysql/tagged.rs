@@ -169,8 +169,10 @@ fn a_retired_key_is_refused() {
     let (database, mut client) = Database::with_tagged_orders(&[]);
     let uuids: Vec<_> = uuids([1, 2]).into_iter().take(20).collect();
     let passed = |client: &mut Client| -> Vec<u8> {
-        let passes = |uuid: &&TaggedUuid| checked(client, uuid.to_bytes()).0 == Some(true);
-        let passing: Vec<_> = uuids.iter().filter(passes).collect();
+        let passing: Vec<_> = uuids
+            .iter()
+            .filter(|uuid: &&TaggedUuid| checked(client, uuid.to_bytes()).0 == Some(true))
+            .collect();
         passing.iter().map(|uuid| uuid.key_number().get()).collect()
     };
     let each = [1, 2].repeat(10);

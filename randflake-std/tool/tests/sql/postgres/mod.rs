@@ -100,8 +100,11 @@ impl Database {
     /// What `pg_dump` writes of the database.
     fn dump(&self, arguments: &[&str]) -> String {
         let url = self.server.url("postgres");
-        let dumped = program("pg_dump").args(arguments).arg(url).output();
-        let dumped = dumped.unwrap();
+        let dumped = program("pg_dump")
+            .args(arguments)
+            .arg(url)
+            .output()
+            .unwrap();
         assert!(dumped.status.success(), "{dumped:?}");
         String::from_utf8(dumped.stdout).unwrap()
     }
@@ -196,14 +199,21 @@ fn compare(client: &mut Client, sample: &Sample) {
     let raws: Vec<i64> = sample.raws.iter().map(|raw| raw.cast_signed()).collect();
     let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
     let parts: Vec<_> = ids.iter().map(|id| sample.codec.inspect(*id)).collect();
-    let unix_ms = parts.iter().map(|parts| sample.spec().unix_ms(parts.tick));
-    let unix_ms: Vec<i64> = unix_ms.map(u64::cast_signed).collect();
+    let unix_ms: Vec<i64> = parts
+        .iter()
+        .map(|parts| sample.spec().unix_ms(parts.tick))
+        .map(u64::cast_signed)
+        .collect();
     let nodes: Vec<i64> = parts.iter().map(|parts| parts.node_id.into()).collect();
     let sequences: Vec<i64> = parts.iter().map(|parts| parts.sequence.into()).collect();
     // Bits that belong to no field are not composed.
     let bits = sample.field_bits();
-    let composed = sample.raws.iter().map(|raw| sample.codec.id(raw & bits));
-    let composed: Vec<i64> = composed.map(Id::to_i64).collect();
+    let composed: Vec<i64> = sample
+        .raws
+        .iter()
+        .map(|raw| sample.codec.id(raw & bits))
+        .map(Id::to_i64)
+        .collect();
     let count: i64 = client
         .query_one(
             COMPARED,
@@ -234,11 +244,12 @@ fn compare(client: &mut Client, sample: &Sample) {
         .unwrap()
         .get(0);
     assert_eq!(usize::try_from(count).unwrap(), raws.len(), "{layout}");
-    let row = client.query_one(
-        "SELECT s.decrypt_many($1), s.encrypt_many($2)",
-        &[&numbers, &raws],
-    );
-    let row = row.unwrap();
+    let row = client
+        .query_one(
+            "SELECT s.decrypt_many($1), s.encrypt_many($2)",
+            &[&numbers, &raws],
+        )
+        .unwrap();
     assert_eq!(
         (row.get::<_, Vec<i64>>(0), row.get::<_, Vec<i64>>(1)),
         (raws, numbers),
@@ -359,8 +370,12 @@ fn the_server_takes_our_uuids_for_uuids_of_version_8() {
     }
     // What the server writes is read back.
     let written = "SELECT text::uuid::text FROM unnest($1::text[]) WITH ORDINALITY AS of (text, place) ORDER BY place";
-    let written = client.query(written, &[&texts]).unwrap();
-    let written: Vec<String> = written.iter().map(|row| row.get(0)).collect();
+    let written: Vec<String> = client
+        .query(written, &[&texts])
+        .unwrap()
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
     assert_eq!(convert("uuid", "int", &written), ints);
 }
 

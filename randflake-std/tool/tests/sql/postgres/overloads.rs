@@ -281,10 +281,9 @@ fn statements(client: &mut Client) -> Vec<String> {
         }
         // Of each argument values that are answered and such that are refused.
         for sample in 0..3 {
-            let values = arguments
+            let values: Vec<_> = arguments
                 .split(", ")
-                .filter(|argument| !argument.is_empty() && !argument.starts_with("OUT "));
-            let values: Vec<_> = values
+                .filter(|argument| !argument.is_empty() && !argument.starts_with("OUT "))
                 .map(|argument| value(&schema, argument, sample))
                 .collect();
             all.push(format!(

@@ -57,11 +57,12 @@ fn kconfig(target: &Target) -> &'static str {
 
 fn definitions(kconfig: &str) -> Vec<String> {
     let words = kconfig.split(' ').chain(["RANDFLAKE"]);
-    let definition = |word: &str| match word.split_once('=') {
-        Some(_) => format!("-D{word}"),
-        None => format!("-DCONFIG_{word}=y"),
-    };
-    words.map(definition).collect()
+    words
+        .map(|word: &str| match word.split_once('=') {
+            Some(_) => format!("-D{word}"),
+            None => format!("-DCONFIG_{word}=y"),
+        })
+        .collect()
 }
 
 fn check_zephyr(report: &mut Report, customer: &Customer<'_>) {

@@ -63,9 +63,12 @@ const VERSION: &str = "@VERSION@";
 pub(crate) fn plan(mut typed: Arguments) -> Planned {
     let out = arguments::path(&mut typed, "--out")?.unwrap_or_else(packages_folder);
     let names = arguments::names(typed, &PACKAGES.map(|package| package.name))?;
-    let is_named =
-        |package: &&Package| names.is_empty() || names.iter().any(|name| name == package.name);
-    let chosen: Vec<&Package> = PACKAGES.into_iter().filter(is_named).collect();
+    let chosen: Vec<&Package> = PACKAGES
+        .into_iter()
+        .filter(|package: &&Package| {
+            names.is_empty() || names.iter().any(|name| name == package.name)
+        })
+        .collect();
     let targets = chosen.iter().flat_map(|package| package.targets());
     let needs = targets
         .map(|target| Need::Target(target.name))

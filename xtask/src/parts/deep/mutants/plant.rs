@@ -92,8 +92,12 @@ impl Planted {
         let before: usize = lines.take(line - 1).map(str::len).sum();
         let rest = self.text.get(before..).unwrap_or_default();
         let at = before + rest.char_indices().nth(column - 1).map_or(0, |(at, _)| at);
-        let own = self.places.iter().filter(|(_, own, _)| own.contains(&at));
-        let own: Vec<usize> = own.map(|(number, ..)| *number).collect();
+        let own: Vec<usize> = self
+            .places
+            .iter()
+            .filter(|(_, own, _)| own.contains(&at))
+            .map(|(number, ..)| *number)
+            .collect();
         if !own.is_empty() {
             return own;
         }

@@ -315,9 +315,11 @@ fn is_deed(expression: &Expr) -> bool {
 /// `drop(a)`: it would be dropped anyway, and often has to be where it is, for what comes next to
 /// compile.
 fn is_early_drop(call: &ExprCall) -> bool {
-    let is_path = |of: &Expr| matches!(of, Expr::Path(_));
     matches!(&*call.func, Expr::Path(path) if path.path.is_ident("drop"))
-        && call.args.iter().all(is_path)
+        && call
+            .args
+            .iter()
+            .all(|of: &Expr| matches!(of, Expr::Path(_)))
 }
 
 const fn is_assignment(operator: &BinOp) -> bool {

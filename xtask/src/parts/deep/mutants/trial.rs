@@ -53,16 +53,17 @@ pub(crate) fn run(
         spent: Mutex::default(),
     };
     let scratch = Scratch::new("mutants").map_err(|error| error.to_string())?;
-    let of_program = |program| list(program).into_iter().map(move |test| (program, test));
-    let names = programs
+    let names: Vec<(usize, (&Program, String))> = programs
         .iter()
-        .flat_map(of_program)
-        .filter(|(_, test)| is_taken(test));
-    let names: Vec<(usize, (&Program, String))> = names.enumerate().collect();
+        .flat_map(|program| list(program).into_iter().map(move |test| (program, test)))
+        .filter(|(_, test)| is_taken(test))
+        .enumerate()
+        .collect();
     let tests = jobs::each(AT_ONCE, names, |(at, (program, name))| {
         runner.reach(program, name, &scratch.path().join(at.to_string()))
-    });
-    let tests = tests.into_iter().collect::<Result<Vec<Test<'_>>, _>>()?;
+    })
+    .into_iter()
+    .collect::<Result<Vec<Test<'_>>, _>>()?;
     let (count, all) = (tests.len(), programs.len());
     report.say(&format!("{count} tests of {all} programs reach mutants"));
     let killed = jobs::each(AT_ONCE, tree.chosen(), |mutant| {
@@ -124,8 +125,7 @@ impl Runner {
             return Err(format!("without a mutant it fails: {name} of {program}"));
         }
         let took = begun.elapsed();
-        let lists = files::entries(folder);
-        let lists: Vec<_> = lists
+        let lists: Vec<_> = files::entries(folder)
             .iter()
             .filter_map(|list| files::read(list).ok())
             .collect();
