@@ -26,22 +26,24 @@ function row(lease, now) {
     el("td", { class: "number" }, left), el("td", { class: "number" }, String(lease.fencing_token))]);
 }
 
+const parameters = () => ({ namespace, limit: ROWS, from, ...($("with-over").checked && { all: "true" }) });
+
 export async function refresh() {
   if (namespace === null) return;
-  const asked = namespace;
-  const parameters = { namespace: asked, limit: ROWS, from };
-  if ($("with-over").checked) parameters.all = "true";
+  const asked = parameters();
+  // A late answer would replace that to a newer question.
+  const isOld = () => JSON.stringify(asked) !== JSON.stringify(parameters());
   let rows;
   try {
-    const answer = await get("/v1/leases", parameters);
-    if (asked !== namespace) return;
+    const answer = await get("/v1/leases", asked);
+    if (isOld()) return;
     next = answer.next ?? null;
     rows = answer.leases.map((lease) => row(lease, answer.now_unix_ms));
     answered = Date.now();
     say($("leases-note"), "");
     say($("leases-count"), `${plural(rows.length, "lease")} from node id ${count(from)} on${next === null ? "" : ", and more"}`);
   } catch (error) {
-    if (asked !== namespace) return;
+    if (isOld()) return;
     const when = answered === null ? "Not known" : `As of ${time(answered)}`;
     say($("leases-count"), `${when}: ${error.message}`);
     return;
